@@ -11,7 +11,7 @@
 namespace millrace::placement {
 namespace {
 
-// fork() copies page tables: some 15 ms for each GB of memory.
+// fork() copies page tables: about 15 ms for each GB of memory.
 constexpr std::int64_t longest_fork_ns = 50'000'000;
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 

@@ -1,5 +1,5 @@
-// BirthsUnderWay: whether a thread may be in the midst of making another, which has what its maker had
-// before.
+// BirthsUnderWay: tells whether a thread may be in the middle of fork() or clone(), with a child that will
+// inherit the thread's earlier state.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -14,31 +14,31 @@
 
 namespace millrace::placement {
 
-// The kernel copies mask, class and slice at the beginning of fork() and clone(), and shows the child at the
-// end of it: who restores the maker in between, and looks for children then, misses one that keeps for life
-// what the maker had been given. Who makes one is running, waits for a CPU or, seldom, sleeps so that no
-// signal wakes it. So a thread that has been seen in any other state since it was restored has nothing old on
-// its way; nor has one that has run for longer than fork() takes.
+// The kernel copies mask, class and slice at the start of fork() and clone(), and makes the child visible at
+// the end. If the maker is restored in between and its children are listed then, the child is missed and
+// keeps the changed state for life. A thread inside fork() or clone() is running, waits for a CPU or, rarely,
+// is in uninterruptible sleep. So a thread seen in any other state since its restore has no such child on the
+// way. Neither has a thread that has run for longer since then than fork() takes.
 //
-// Used by one thread at a time.
+// Not thread-safe.
 class BirthsUnderWay {
  public:
-  // What was found by looking at a program once, with everything that was new restored.
+  // The result of one look at the program, after which everything new has been restored.
   struct Look {
-    std::vector<pid_t> processes;  // that it has now
+    std::vector<pid_t> processes;  // its processes now
     bool found_new = false;
   };
 
-  // Whether some thread of the processes has not been seen yet where it makes none.
+  // True if some thread of the processes may still be in fork() or clone().
   [[nodiscard]] bool any(const std::vector<pid_t>& processes);
 
-  // Looks again and again until nothing new is found and none is under way; for a second at most, which takes
-  // a thread that waits for a CPU all that time.
+  // Looks repeatedly until nothing new is found and no birth is under way. It gives up after one second,
+  // which happens only if a thread waits for a CPU all that time.
   template <class LookAndRestore> void wait_until_none(const LookAndRestore& look_and_restore) {
     constexpr std::int64_t patience_ns = 1'000'000'000;
     constexpr useconds_t pause_us = 500;
-    // One look that finds nothing may have overlooked a child: the kernel's list of them skips some as others
-    // end. And the last look must come after the last thread was seen to make none.
+    // A single calm look may have missed a child: the kernel's list of children skips entries while others
+    // end. The last look must also follow the moment when the last thread was found outside fork().
     constexpr int enough = 2;
     const std::int64_t end_ns = now_ns() + patience_ns;
     for (int calm = 0; calm < enough && now_ns() < end_ns;) {
@@ -49,7 +49,7 @@ class BirthsUnderWay {
   }
 
  private:
-  // By thread: what it had run when it was seen first; nothing once it cannot be making one.
+  // Run time of each thread when it was first seen; `none` once it cannot be making a thread.
   std::unordered_map<pid_t, std::int64_t> running_since_;
 };
 

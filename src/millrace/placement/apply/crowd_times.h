@@ -1,4 +1,4 @@
-// CrowdTimes: how many processes and threads a program had at once, and for how long.
+// CrowdTimes: how many processes and threads a program had at one time, and for how long.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -11,17 +11,17 @@
 
 namespace millrace::placement {
 
-// Used by one thread at a time.
+// Not thread-safe.
 class CrowdTimes {
  public:
-  // There are so many from now on.
+  // Records the new numbers from now on.
   void change(std::size_t processes, int threads) {
     const std::int64_t now = now_ns();
     account(now);
     processes_ = static_cast<int>(processes);
     threads_ = threads;
   }
-  // What counts begins now.
+  // Starts counting now; discards what was counted before.
   void begin() {
     ns_.clear();
     since_ns_ = now_ns();
@@ -42,7 +42,7 @@ class CrowdTimes {
     since_ns_ = now;
   }
 
-  std::map<std::pair<int, int>, std::int64_t> ns_;  // by processes and threads
+  std::map<std::pair<int, int>, std::int64_t> ns_;  // keyed by the numbers of processes and threads
   int processes_ = 0;
   int threads_ = 0;
   std::int64_t since_ns_ = 0;

@@ -19,20 +19,20 @@
 namespace millrace::placement {
 namespace {
 
-// Moves the descriptors that are needed to 0, 1 and 2 and closes all others, so that nobody waits for the
-// guardian at the other end of a pipe that was this process's output.
+// Moves the needed descriptors to 0, 1 and 2 and closes all others. Otherwise the guardian would hold this
+// process's output pipe open, and its reader would wait for the guardian.
 void keep_only(int alive, int folder, int guarded) {
   constexpr int out_of_the_way = 10;
   const int moved_folder = fcntl(folder, F_DUPFD, out_of_the_way);
   const int moved_guarded = fcntl(guarded, F_DUPFD, out_of_the_way);
-  close(2);  // where the system has no descriptors of processes, nothing takes its place
+  close(2);  // without pidfd support, 2 stays closed
   dup2(alive, 0);
   dup2(moved_folder, 1);
   dup2(moved_guarded, 2);
   syscall(SYS_close_range, 3U, ~0U, 0U);
 }
 
-// restore: from the folder with descriptor 1.
+// restore: works on the folder with descriptor 1.
 template <class Restore>
 [[noreturn]] void guard(int alive, const StateFolder& folder, int guarded, const Restore& restore) {
   setsid();
@@ -44,12 +44,13 @@ template <class Restore>
   char word = 0;
   while (read(0, &word, 1) < 0 && errno == EINTR) {
   }
-  // Its files close one after the other: once it has ended, the locks on its journals are gone.
+  // A process closes its files one by one. After its end, all locks on its journals are released.
   pollfd ended{.fd = 2, .events = POLLIN, .revents = 0};
   while (poll(&ended, 1, -1) < 0 && errno == EINTR) {
   }
   restore();
-  // Runs that ended meanwhile have left it for the journal that was there. Refused where others use it.
+  // Runs that ended meanwhile left the folder in place because of this journal. rmdir() fails if others still
+  // use it.
   rmdir(folder.path().c_str());
   _exit(0);
 }
@@ -57,9 +58,10 @@ template <class Restore>
 }  // namespace
 
 Guardian::~Guardian() {
-  // It has done nothing yet. A word would not reach one that somebody has stopped.
+  // It has done nothing yet. A polite request would not reach a guardian that has been stopped with a signal.
   process_.kill(SIGKILL);
-  // Left to init, it would stay where init asks for nobody. Who traced the program may have asked already.
+  // Reaps it: where init does not reap children, it would stay a zombie. A tracer of the program may have
+  // reaped it already.
   process_.wait();
 }
 
@@ -67,7 +69,7 @@ template <class Restore> Result<Guardian> Guardian::make(const StateFolder& fold
   Guardian guardian;
   auto pipe = make_pipe();
   if (!pipe) return std::unexpected(pipe.error());
-  // Known from now on: the guardian must not have to make a thread.
+  // Read now and cached, because the guardian must not start a thread to find it out.
   std::ignore = machine::default_slice_ns();
   const auto guarded = Descriptor::owned(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0U)));
   const pid_t process = fork();
@@ -89,7 +91,7 @@ Result<Guardian> Guardian::start(const Journal& journal) {
 Result<Guardian> Guardian::start(const StateFolder& folder) {
   return make(folder, [&] {
     restore_left_behind(1);
-    // Had somebody removed it, journals lie in the one that was made anew.
+    // If the folder was removed, newer journals are in the one that was made anew.
     if (const auto again = StateFolder::open(folder.path())) restore_left_behind(*again);
   });
 }

@@ -1,4 +1,4 @@
-// Guardian: a small process that restores the threads of a program when millrace was killed before it could.
+// Guardian: a small process that restores a program's threads if millrace is killed before it could.
 #pragma once
 
 #include "millrace/base/child_process.h"
@@ -12,25 +12,25 @@
 
 namespace millrace::placement {
 
-// What it calls itself.
+// The guardian's process name.
 inline constexpr std::string_view guardian_name = "millrace-guard";
 
-// While it lives, the end of this process for any reason, SIGKILL included, makes the guardian restore by the
-// journal and remove it. When the object is destroyed, the guardian ends and is waited for.
+// If this process ends for any reason, SIGKILL included, the guardian restores the threads from the journal
+// and removes it. Destroying the object ends the guardian and waits for it.
 class Guardian {
  public:
-  // Make it before any thread: the guardian is a fork of this process, in a session of its own so that
-  // signals from the terminal or to the process group do not reach it. It holds no descriptor of this process
-  // but one end of a pipe and the journal's folder. Of a journal that refuses, nothing is guarded.
+  // Call this before making any thread, because the guardian is a fork of this process. It runs in its own
+  // session, so signals from the terminal or to the process group do not reach it. Its only descriptors are
+  // one end of a pipe, the journal's folder and a pidfd of this process. A refusing journal is not guarded.
   [[nodiscard]] static Result<Guardian> start(const Journal& journal);
-  // The same for all journals that this process has begun in the folder, or will, also where it was removed
-  // and made anew meanwhile.
+  // Guards all journals that this process has begun or will begin in the folder, even if the folder is
+  // removed and made anew.
   [[nodiscard]] static Result<Guardian> start(const StateFolder& folder);
   Guardian(Guardian&&) noexcept = default;
   Guardian& operator=(Guardian&&) = delete;
   ~Guardian();
 
-  // -1 where there is none.
+  // -1 if there is no guardian.
   [[nodiscard]] pid_t process() const { return process_.number(); }
 
  private:
@@ -38,7 +38,7 @@ class Guardian {
   template <class Restore>
   [[nodiscard]] static Result<Guardian> make(const StateFolder& folder, const Restore& restore);
 
-  // The guardian reads the other end: its end is this process's end.
+  // The guardian reads the other end and sees it close when this process ends.
   Descriptor alive_;
   ChildProcess process_;
 };

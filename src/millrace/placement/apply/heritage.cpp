@@ -18,7 +18,7 @@ void GivenStates::confine(const machine::CpuSet& open_then, const machine::CpuSe
   for (const auto& [given, original] : masks_)
     confined_too.emplace(confined(machine::CpuSet::parse(given).value_or(open_now), open_now).to_string(),
                          original);
-  // Who has all that is open has chosen nothing.
+  // A thread that may use all open CPUs has not chosen a mask.
   confined_too.erase(open_now.to_string());
   masks_ = std::move(confined_too);
 }

@@ -1,5 +1,5 @@
-// Heritage: what new threads and processes take over from those that made them, and what that was before it
-// was changed.
+// Heritage: the state that new threads and processes inherit from their maker, and what that state was before
+// millrace changed it.
 #pragma once
 
 #include "millrace/placement/apply/journal.h"
@@ -10,28 +10,29 @@
 
 namespace millrace::placement {
 
-// Of a thread that makes another, at the moment when it tells of that.
+// The state of a thread that makes another, when it reports the birth.
 struct Heritage {
-  Original original;  // what it had before anything was changed
-  Original last;      // what it has been given, and its child begins with
+  Original original;  // its state before anything was changed
+  Original last;      // the state it was given, which its child starts with
   bool left_alone = false;
 };
 
-// Whatever may be changed is the same; nice values are not.
+// Compares everything that millrace may change; nice values are not compared.
 [[nodiscard]] inline bool same_but_nice(const Original& a, const Original& b) {
   return a.mask == b.mask && a.scheduling_class == b.scheduling_class && a.slice_ns == b.slice_ns;
 }
 
-// Every mask, and every class with its slice, that threads were given, with what the last such thread had had
-// before. Of a thread whose maker is not known, or was changed while it made it, this says what it inherited
-// from one that was changed. There are as many as the policies have plans, not as many as there are threads.
+// Every mask, and every class with its slice, that threads were given, each with the state that the last such
+// thread had before. It is used if a thread's maker is unknown, or was changed during the birth: it tells
+// what the state was before the change. There are as many entries as the policies have distinct plans, not as
+// many as threads.
 class GivenStates {
  public:
   void add(const Original& given, const Original& original);
-  // What is open has changed: the kernel makes other masks of those that were given, and of what threads had
-  // that have no mask of their own.
+  // The set of open CPUs has changed. The kernel then derives other masks from the given ones, and threads
+  // without a mask of their own get another one too.
   void confine(const machine::CpuSet& open_then, const machine::CpuSet& open_now);
-  // `state` with what was given, to whomever, replaced by what was there before.
+  // Returns `state` with everything that was given to any thread replaced by what was there before.
   [[nodiscard]] Original before(Original state) const;
 
  private:
@@ -39,15 +40,15 @@ class GivenStates {
   std::map<Attributes, Original> attributes_;
 };
 
-// What a new thread had before anything was changed, itself or in whom it inherited it from.
+// The state of a new thread before anything was changed, in itself or in the ancestor it inherited from.
 struct Origin {
   Original original;
-  bool alone = false;  // it has something that it can only have chosen for itself
+  bool alone = false;  // it has a setting that it can only have chosen itself
 };
 
-// The kernel copies what the maker has as it begins to make a thread, and shows the thread when it is made:
-// what the maker has by then need not be what it inherited. now: what it has; family: what its process has by
-// itself, null for the first thread of a process; heritage: of its maker, where that is known.
+// The kernel copies the maker's state when a birth begins, and shows the thread when it is complete. The
+// maker's state by then may differ from what the thread inherited. now: the thread's state; family: the
+// original state of its process, null for its first thread; heritage: the maker's, if known.
 [[nodiscard]] Origin origin_of(const Original& now, const Original* family,
                                const std::optional<Heritage>& heritage, const GivenStates& given);
 

@@ -32,7 +32,7 @@ namespace {
 
 using machine::CpuSet;
 
-constexpr std::string_view end_of_line = ";";  // a line without it was not written as a whole
+constexpr std::string_view end_of_line = ";";  // a line without it was not completely written
 
 constexpr std::string_view nothing = "-";  // so that every field is one word
 constexpr std::string_view any_cpu_word = "any";
@@ -51,7 +51,8 @@ std::string words_of(const Given& given) {
                      given.slice_ns ? std::to_string(*given.slice_ns) : std::string(nothing));
 }
 
-// Nothing where there are no such words, as in journals of earlier versions: such a thread keeps all it has.
+// Returns nothing if the words are missing, as in journals of earlier versions: such a thread keeps all it
+// has.
 Given read_given_words(std::istream& words) {
   std::string mask;
   std::string scheduling_class;
@@ -120,12 +121,12 @@ bool is_the_same(const ProcessId& id) {
   return stat && stat->start_time == id.start_time;
 }
 
-// Which of what a thread has was given to it.
+// The parts of a thread's state that were given to it.
 struct Aspects {
   bool mask = false;
   bool scheduling_class = false;
   bool slice = false;
-  // The mask is what the kernel made of one that was given, which it may remember.
+  // The kernel derived the mask from a given one, which it may still remember.
   bool confined = false;
 };
 
@@ -153,7 +154,7 @@ Outcome give_back(pid_t thread, const Original& now, const Original& original, c
   bool restored = false;
   bool failed = false;
   const CpuSet mask = to_give_back(original.mask, original.any_cpu, open);
-  // Even where it looks the same: what the kernel remembers of it is seen later only.
+  // Set it even if it looks the same: a mask that the kernel remembers shows only later.
   if (given.mask && (given.confined || original.any_cpu || now.mask != mask)) {
     const auto granted = machine::bind_thread(thread, mask);
     failed = !granted;
@@ -172,7 +173,8 @@ Outcome give_back(pid_t thread, const Original& now, const Original& original, c
   return restored ? Outcome::restored : Outcome::unchanged;
 }
 
-// The children of its processes that it does not know, which were born when nobody wrote it any more.
+// Adds the children of its processes that the journal does not know, because they were born after its run
+// ended.
 void add_children(JournalContent& content) {
   std::vector<ProcessId> processes;
   std::ranges::transform(content.processes, std::back_inserter(processes),
@@ -192,7 +194,7 @@ void add_children(JournalContent& content) {
   }
 }
 
-// Once nobody tells of births.
+// For a run that has ended, so that births are no longer reported.
 Restored restore_with_births(JournalContent content) {
   Restored sum;
   BirthsUnderWay births;
@@ -216,7 +218,7 @@ constexpr int digits = 16;
 
 std::string random_name() {
   std::uint64_t number = 0;
-  // Waits only where the system has hardly started.
+  // getrandom() blocks only if the system has hardly started.
   if (getrandom(&number, sizeof(number), 0) != sizeof(number)) number = static_cast<std::uint64_t>(now_ns());
   return fmt::format("{:0{}x}{}", number, digits, suffix);
 }
@@ -226,13 +228,13 @@ bool is_journal(std::string_view name) {
          name.find_first_not_of("0123456789abcdef") == digits;
 }
 
-// Numbers of processes mean something within one only.
+// Process numbers are valid only within one namespace.
 std::uint64_t pid_namespace() {
   struct stat status{};
   return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-// To be called once it is locked: another may have done the work meanwhile.
+// Call this with the lock held: another process may have done the work meanwhile.
 bool is_still_there(int file) {
   struct stat status{};
   return fstat(file, &status) == 0 && status.st_nlink > 0;
@@ -254,11 +256,11 @@ std::string read_all(int file) {
 }
 
 enum class Births {
-  wait_for,   // then nothing is left to be done, and the journal goes
-  pass_over,  // it stays
+  wait_for,   // everything is restored then, and the journal is removed
+  pass_over,  // the journal stays
 };
 
-// lock: LOCK_EX, and LOCK_NB where its run may go on.
+// lock: LOCK_EX, with LOCK_NB if its run may still be going on.
 Restored restore_when_locked(int folder, const std::string& name, int lock, Births births) {
   const auto file =
       Descriptor::owned(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -329,14 +331,15 @@ Restored restore(const JournalContent& content) {
 
 Restored restore(const JournalContent& content, const std::function<CpuSet(pid_t)>& open_to) {
   Restored sum;
-  // Threads that are born meanwhile inherit what their makers still had: until a pass finds nothing to do.
+  // Threads born during a pass inherit the unrestored state of their makers. Repeat until a pass finds
+  // nothing.
   constexpr int most_passes = 10;
   for (int pass = 0; pass < most_passes; ++pass) {
     int restored = 0;
     sum.failed = 0;
     for (const auto& [id, process] : content.processes) {
       if (!is_the_same(id)) continue;
-      // Where no mask was given, what is open says nothing.
+      // The open CPUs matter only if masks were given.
       const CpuSet open = content.masks.empty() ? CpuSet() : open_to(id.number);
       for (const pid_t thread : list_threads(id.number)) {
         const auto own = process.threads.find(thread);
@@ -364,14 +367,14 @@ Result<Journal> Journal::begin(StateFolder folder) {
                                          S_IRUSR | S_IWUSR));
     const int reason = errno;
     if (!file.is_open() && reason == ENOENT) {
-      // Another run has ended and found its folder empty.
+      // Another run has ended and removed the folder because it was empty.
       auto again = StateFolder::open(folder.path());
       if (!again) return std::unexpected(again.error());
       return begin(std::move(*again));
     }
     if (!file.is_open() && reason != EEXIST)
       return failure("cannot write in {}: {}", folder.path().string(), system_reason(reason));
-    // Another start may look at it before it is locked, and clear it away.
+    // Another process that starts may see the file before it is locked, and remove it.
     if (!file.is_open() || flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_still_there(file.get())) continue;
     Journal journal(std::move(folder), std::move(name), std::move(file));
     if (auto written = journal.write_line(fmt::format("namespace {}", pid_namespace())); !written)
@@ -398,7 +401,7 @@ Status Journal::counts_still() const {
 Status Journal::write_line(const std::string& line) {
   if (!file_.is_open()) return std::unexpected(reason_);
   if (Status counts = counts_still(); !counts) return counts;
-  // The beginning of a line that was not written as a whole must not spoil the next one.
+  // Ends a partly written line, so that it does not spoil the next one.
   const std::string whole = (torn_ ? "\n" : "") + line + std::string(end_of_line) + "\n";
   const ssize_t written = write(file_.get(), whole.data(), whole.size());
   const int reason = written < 0 ? errno : ENOSPC;
@@ -438,18 +441,18 @@ Status Journal::forget_ended() {
   if (!folder) return std::unexpected(folder.error());
   auto next = begin(std::move(*folder));
   if (!next) return std::unexpected(next.error());
-  // Until it is whole the old one counts, and both say the same.
+  // The old file is valid until the new one is complete; both say the same.
   if (auto written = next->write_all(content_); !written) return written;
-  // Where others have removed the folder meanwhile, this is another one.
+  // If the folder was removed meanwhile, this is a new one.
   folder_->swap(*next->folder_);
   std::swap(name_, next->name_);
   std::swap(file_, next->file_);
   std::swap(content_, next->content_);
   torn_ = false;
-  return {};  // and the old one goes with `next`
+  return {};  // `next` now owns the old file and removes it
 }
 
-// What is not on disk is not counted upon.
+// The content holds only what has been written.
 Status Journal::add_process(const ProcessId& process, const Original& original) {
   auto written =
       write_line(fmt::format("process {} {} {}", process.number, process.start_time, words_of(original)));
@@ -507,7 +510,7 @@ std::vector<std::string> journals_in(int folder) {
 
 }  // namespace
 
-// What all had is given back first, as looking after what is being born takes a while with each.
+// First restores all that is known, then waits for births, because the wait takes a while for each journal.
 Restored restore_left_behind(int folder) {
   Restored sum;
   const std::vector<std::string> names = journals_in(folder);
@@ -540,7 +543,7 @@ bool followed_by_another(const Journal& own, const ProcessId& process) {
     if (name == own.name()) continue;
     const auto file = Descriptor::owned(
         openat(own.folder().descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    // Shared, so that a start that looks for what was left behind is not taken for a run.
+    // A shared lock, so that a process that looks for leftovers is not mistaken for a run.
     if (!file.is_open() || !is_own_file(file.get()) || flock(file.get(), LOCK_SH | LOCK_NB) == 0) continue;
     const JournalContent content = parse_journal(read_all(file.get()));
     if (content.pid_namespace == pid_namespace() && content.processes.contains(process)) return true;

@@ -1,4 +1,4 @@
-// Journal: what a run has changed, on disk before it is changed, so that anybody can undo it.
+// Journal: records on disk what a run is about to change, so that any later process can undo it.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -25,35 +25,35 @@ namespace millrace::placement {
 struct Original {
   machine::CpuSet mask;
   machine::SchedulingClass scheduling_class = machine::SchedulingClass::other;
-  int nice = 0;  // recorded, never changed by millrace, hence not restored over the program's own change
+  int nice = 0;  // recorded only: millrace neither changes nor restores it
   int priority = 0;
-  std::int64_t slice_ns = 0;  // 0: the kernel's own
-  // The mask was all that was open to it (machine/limits/open_cpus.h): it has none of its own, and is to have
-  // what is open to it later.
+  std::int64_t slice_ns = 0;  // 0: the kernel's default
+  // The mask contained every CPU that was open to the thread (machine/limits/open_cpus.h). The thread has no
+  // mask of its own, so on restore it gets the CPUs that are open then.
   bool any_cpu = false;
   [[nodiscard]] friend bool operator==(const Original&, const Original&) = default;
 };
 
-// Class and slice of a thread; 0: the kernel's own.
+// Class and slice of a thread; 0: the kernel's default.
 using Attributes = std::pair<machine::SchedulingClass, std::int64_t>;
 [[nodiscard]] inline Attributes attributes_of(const Original& state) {
   return {state.scheduling_class, state.slice_ns};
 }
 
-// Reads it from the kernel, but for any_cpu. Failure when the thread is gone.
+// Reads everything but any_cpu from the kernel. Fails if the thread is gone.
 [[nodiscard]] Result<Original> read_original(pid_t thread);
 
-// What a thread was given of what it did not have anyhow.
+// The part of a thread's state that millrace gave it and that differs from what it had.
 struct Given {
   machine::CpuSet mask;  // empty: none
   std::optional<machine::SchedulingClass> scheduling_class;
   std::optional<std::int64_t> slice_ns;
   [[nodiscard]] friend bool operator==(const Given&, const Given&) = default;
 };
-// To one that had `original` and has `last`.
+// Returns what was given to a thread that had `original` and now has `last`.
 [[nodiscard]] Given given_to(const Original& original, const Original& last);
 
-// A process by number and start time, so that its number may be used again by another.
+// A process, by number and start time, because numbers are reused.
 struct ProcessId {
   pid_t number = 0;
   std::uint64_t start_time = 0;
@@ -62,61 +62,61 @@ struct ProcessId {
 
 struct JournalContent {
   struct Process {
-    Original original;                  // of all its threads, also those born later, ...
-    std::map<pid_t, Original> threads;  // ... but for these
-    // Threads that look after themselves. What they were given and still have, they have not chosen.
+    Original original;                  // applies to all its threads, also those born later, ...
+    std::map<pid_t, Original> threads;  // ... except these
+    // Threads that manage their own mask or class, with what they were given: they have not chosen that part.
     std::map<pid_t, Given> left_alone;
     [[nodiscard]] friend bool operator==(const Process&, const Process&) = default;
   };
-  std::uint64_t pid_namespace = 0;  // in which the numbers of processes are meant
+  std::uint64_t pid_namespace = 0;  // the namespace of the process numbers
   std::map<ProcessId, Process> processes;
   std::set<std::string> masks;      // every mask that was set, as CpuSet writes it
   std::set<Attributes> attributes;  // every class and slice that was set
   [[nodiscard]] friend bool operator==(const JournalContent&, const JournalContent&) = default;
 };
 
-// Lines that are damaged (a machine that lost power) are passed over.
+// Skips damaged lines, such as after a power failure.
 [[nodiscard]] JournalContent parse_journal(std::string_view text);
 
 struct Restored {
   int threads = 0;  // changed back
-  int failed = 0;   // still there, and not changed back
+  int failed = 0;   // still alive and not changed back
 };
-// Gives every living thread back what it had. A mask that is none that was set, nor what the kernel makes of
-// one in the thread's cpuset, stays: the thread, or somebody else, chose it; so do a class and slice. Of a
-// thread that looks after itself, everything stays but what it was given. Idempotent.
+// Restores every living thread. A mask stays if it was never set by millrace and cannot be what the kernel
+// made of such a mask in the thread's cpuset: the thread or another program chose it. The same applies to
+// class and slice. Threads that manage themselves lose only what they were given. Idempotent.
 Restored restore(const JournalContent& content);
-// The same where others say what is open to a process.
+// Takes the CPUs that are open to a process from `open_to`.
 Restored restore(const JournalContent& content, const std::function<machine::CpuSet(pid_t process)>& open_to);
 
-// The same of one thread that had `original`; of the content only what was set counts.
+// Restores one thread that had `original`. Only what the content says was set is used.
 enum class Outcome { unchanged, restored, failed };
 Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content);
-// And of one that looks after itself.
+// Restores one thread that manages itself.
 Outcome restore_thread(pid_t thread, const Original& original, const Given& given);
-// The same with what is open to the thread's process, as a test may have it; empty: it is not known.
+// For tests: takes the CPUs that are open to the thread's process; empty: not known.
 Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content,
                        const machine::CpuSet& open);
 Outcome restore_thread(pid_t thread, const Original& original, const Given& given,
                        const machine::CpuSet& open);
 
-// The journal of one run, appended to line by line. Each line is in the kernel's hands when the call returns,
-// which outlives the end of this process, though not of the machine, with which the threads end too.
+// The journal of one run, to which lines are appended. When a call returns, its line is in the kernel and
+// survives the end of this process. It may not survive a crash of the machine, but then the threads are gone
+// too.
 //
-// A lock tells that its run goes on, in whichever PID namespace it does.
+// A lock shows that the run is still going on, in whatever PID namespace. Once other processes have removed
+// the file, further lines are refused: millrace makes no change that could not be undone.
 //
-// Lines are refused once others have removed it: what nobody could undo is not to be done.
-//
-// Used by one thread at a time.
+// Not thread-safe.
 class Journal {
  public:
-  // Begins an empty journal, of a name that nobody can guess.
+  // Begins an empty journal with an unpredictable name.
   [[nodiscard]] static Result<Journal> begin(StateFolder folder);
-  // One that cannot be written: every line is refused for this reason.
+  // Returns a journal that refuses every line for this reason.
   [[nodiscard]] static Journal refusing(Error reason);
   Journal(Journal&&) noexcept = default;
   Journal& operator=(Journal&&) = delete;
-  // Removes the file, and the folder where that leaves it empty.
+  // Removes the file, and the folder if that is then empty.
   ~Journal();
 
   Status add_process(const ProcessId& process, const Original& original);
@@ -125,16 +125,17 @@ class Journal {
   Status add_mask(const machine::CpuSet& mask);
   Status add_attributes(const Attributes& attributes);
 
-  // Goes on in a new file that leaves out processes and threads that have ended: for runs of days.
+  // Continues in a new file without the processes and threads that have ended. Keeps journals of long runs
+  // short.
   Status forget_ended();
 
-  // Nobody would find it any more to undo what it tells: others have removed it, or its folder, while the run
-  // goes on. Never of one that refuses.
+  // True if the file or its folder was removed during the run, so that nothing could be undone from it.
+  // Always false for a refusing journal.
   [[nodiscard]] bool is_lost() const;
 
   [[nodiscard]] const JournalContent& content() const { return content_; }
   [[nodiscard]] bool refuses() const { return !folder_; }
-  // Not of one that refuses.
+  // Must not be called on a refusing journal.
   [[nodiscard]] const StateFolder& folder() const { return *folder_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -142,7 +143,7 @@ class Journal {
   Journal(StateFolder folder, std::string name, Descriptor file)
       : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)) {}
   explicit Journal(Error reason) : reason_(std::move(reason)) {}
-  // Nothing can be counted upon that is told to a journal that is lost.
+  // Fails if the journal is lost: its lines would be useless.
   [[nodiscard]] Status counts_still() const;
   Status write_line(const std::string& line);
   Status write_all(const JournalContent& content);
@@ -155,24 +156,23 @@ class Journal {
   JournalContent content_;
 };
 
-// Restores what runs have left that ended without doing so, and removes their journals; nothing is done for
-// runs that go on, nor for those of another PID namespace, whose numbers mean other processes. Files that are
-// not this user's are not believed. Sums up.
+// Restores the threads of runs that ended without doing so, removes their journals and returns the totals. It
+// skips runs that still go on and runs of another PID namespace, whose numbers mean other processes. Files of
+// other users are not trusted.
 Restored restore_left_behind(const StateFolder& folder);
-Restored restore_left_behind(int folder);  // by descriptor
+Restored restore_left_behind(int folder);  // the folder's descriptor
 
-// Until the descriptor is closed, nobody else of this user has one: between asking who follows a process and
-// telling its own journal of it, no other may do the same. Not of one that refuses. Closed where another run
-// has it for more than a second.
+// Takes a lock that one process of this user can hold at a time, until the descriptor is closed. Hold it from
+// the check whether a process is followed already until the own journal names the process. Returns a closed
+// descriptor if another run holds the lock for more than a second. Must not be called on a refusing journal.
 [[nodiscard]] Descriptor lock_against_others(const Journal& own);
 
-// Whether another run of this user that goes on has told its journal, in the folder of this one, of the
-// process.
+// True if another live run of this user has recorded the process in a journal in the same folder.
 [[nodiscard]] bool followed_by_another(const Journal& own, const ProcessId& process);
 
-// Restores by one journal and removes it, once its run has ended; also what is born of its processes until
-// nothing can be on its way any more that has inherited what was given. Does nothing where there is none.
-// folder: by descriptor.
+// Waits for the journal's run to end, restores its threads and removes the journal. It also restores children
+// of its processes, until no birth that could inherit given state can be under way. Does nothing if the file
+// does not exist. folder: a descriptor.
 Restored restore_by_file(int folder, const std::string& name);
 
 }  // namespace millrace::placement

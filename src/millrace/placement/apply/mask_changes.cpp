@@ -39,7 +39,7 @@ CpuSet confined(const CpuSet& asked, const CpuSet& open) {
 
 bool is_made_of(const CpuSet& asked, const CpuSet& seen, const CpuSet& open) {
   if (seen == asked) return true;
-  // Nobody can ask for nothing: all of its CPUs are offline, and it sleeps.
+  // No request can be empty: all CPUs of the mask are offline, and the thread sleeps.
   if (seen.empty()) return !asked.intersects(open);
   return !open.empty() && seen == confined(asked, open);
 }
@@ -49,9 +49,9 @@ MaskChanger who_changed(const MaskHistory& history, KernelMasks kernel) {
   if (seen == had) return MaskChanger::nobody;
   if (seen.empty() || is_made_of(asked, seen, open_now)) return MaskChanger::kernel;
   if (open_then == open_now || seen != open_now) return MaskChanger::program;
-  // All that is open, after a change of that: what remains where the kernel has forgotten what was asked for.
-  // A kernel that remembers forgets it too, when the last CPU of a mask goes offline; from then on all is
-  // open.
+  // The thread has all open CPUs, after those changed. This is the result if the kernel has forgotten the
+  // request. A kernel that remembers also forgets when the last CPU of a mask goes offline; from then on the
+  // mask is all open CPUs.
   return kernel == KernelMasks::forgets || had == open_then ? MaskChanger::kernel : MaskChanger::program;
 }
 

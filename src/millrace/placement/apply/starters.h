@@ -1,5 +1,4 @@
-// Starters: threads that have put back what they had before they were given a mask, so that a program which
-// they start begins with that.
+// Starters: threads that have put back their original mask, so that a program that they start begins with it.
 #pragma once
 
 #include <vector>
@@ -8,9 +7,7 @@
 
 namespace millrace::placement {
 
-// Whoever changes threads asks it before it takes a mask that is no more what it gave for somebody's choice.
-//
-// Any thread may call any function at any time.
+// Check this before treating a changed mask as the thread's own choice. Thread-safe.
 class Starters {
  public:
   Starters() = default;
@@ -20,19 +17,19 @@ class Starters {
 
   enum class State {
     none,
-    starting,  // it is about to start a program, and keeps what it has as long as it does
-    done       // it may be given its mask again
+    starting,  // about to start a program; keeps what it has until then
+    done       // may be given its mask again
   };
-  // A thread is entered before it puts anything back: of one that was seen with what it had before, the state
+  // A thread is registered before it puts anything back. So if it was seen with its original mask, a state
   // read after that is not `none`.
   [[nodiscard]] virtual State state_of(pid_t thread) const = 0;
-  // It waits a moment before it starts its next program, until let_go() or take_out(). False where it has
-  // begun meanwhile.
+  // Makes the thread wait before it starts its next program, until let_go() or take_out(). Returns false if
+  // it has already begun.
   [[nodiscard]] virtual bool hold(pid_t thread) = 0;
   virtual void let_go(pid_t thread) = 0;
-  // Of one that is done: it has its mask again.
+  // Call this for a thread that is done and has its mask again.
   virtual void take_out(pid_t thread) = 0;
-  // It has ended, whatever it was about to do.
+  // The thread has ended, whatever it was about to do.
   virtual void forget(pid_t thread) = 0;
   [[nodiscard]] virtual std::vector<pid_t> all() const = 0;
 };

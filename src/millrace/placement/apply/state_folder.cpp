@@ -14,7 +14,7 @@ constexpr const char* temporary = "/tmp";
 
 constexpr const char* advice = "remove it, or set XDG_RUNTIME_DIR";
 
-// Whether nobody but this user may put something into a folder, or take it away, and this user may.
+// True if only this user may add files to the folder or remove them.
 bool is_ours_alone(const char* path) {
   const auto folder = open_private_folder(path, FolderUse::keep);
   return folder && folder->is_open() && access(path, W_OK) == 0;
@@ -22,7 +22,7 @@ bool is_ours_alone(const char* path) {
 
 std::filesystem::path usual_path() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  // `su` and `sudo -E` keep another user's.
+  // `su` and `sudo -E` keep another user's variable.
   if (runtime != nullptr && runtime[0] == '/' && is_ours_alone(runtime))
     return std::filesystem::path(runtime) / "millrace";
   if (geteuid() == 0 && is_ours_alone("/run")) return "/run/millrace";
@@ -41,7 +41,7 @@ Result<StateFolder> StateFolder::of_this_user() {
   const std::filesystem::path usual = usual_path();
   auto folder = open(usual);
   if (folder || usual.parent_path() != temporary) return folder;
-  // Whoever took the name must not be able to keep this user from running anything.
+  // A user who takes the name must not be able to keep this user from running anything.
   std::string name = usual.string() + "-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) return folder;
   auto own = open(name);
@@ -53,7 +53,7 @@ Result<StateFolder> StateFolder::of_this_user() {
 }
 
 StateFolder::~StateFolder() {
-  // Refused where others use it.
+  // Fails if others still use it.
   if (folder_.is_open()) rmdir(path_.c_str());
 }
 

@@ -1,4 +1,4 @@
-// StateFolder: where a run keeps what others must be able to undo, out of reach of other users.
+// StateFolder: the folder for what later processes need to undo a run. Other users cannot reach it.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -10,16 +10,17 @@
 
 namespace millrace::placement {
 
-// A folder of this user that nobody else may write or read, held by descriptor: whatever is put under its
-// name later, this one is used. What leads there is judged too (see open_private_folder()). A folder of
-// another user is never used, by root neither: what lies there is that user's word.
+// A folder of this user that no other user may read or write. It is held by descriptor: if its name is reused
+// later, this folder is still the one used. The path to it is checked too (see open_private_folder()). A
+// folder of another user is never used, not even by root, because its content cannot be trusted.
 class StateFolder {
  public:
-  // millrace/ under $XDG_RUNTIME_DIR where that is this user's own, else, for root, under /run, else
-  // /tmp/millrace-UID. Made where it is missing. Where that name in /tmp is somebody else's, a new one with a
-  // name that nobody can guess; refused() tells of it. Failure where none can be made.
+  // Opens millrace/ under $XDG_RUNTIME_DIR if that belongs to this user alone; otherwise /run/millrace for
+  // root and /tmp/millrace-UID for others. It is created if missing. If another user owns the name in /tmp, a
+  // new folder with an unpredictable name is made, and refused() explains it. Fails if no folder can be made.
   [[nodiscard]] static Result<StateFolder> of_this_user();
-  // A named one; made where it is missing. Failure, naming the reason, where it is not this user's.
+  // Opens the folder with this name, and creates it if missing. Fails with the reason if it is not this
+  // user's.
   [[nodiscard]] static Result<StateFolder> open(const std::filesystem::path& path);
 
   StateFolder(StateFolder&&) noexcept = default;
@@ -29,13 +30,13 @@ class StateFolder {
     path_.swap(other.path_);
     refused_.swap(other.refused_);
   }
-  // The folder goes when it is empty.
+  // Removes the folder if it is empty.
   ~StateFolder();
 
   [[nodiscard]] int descriptor() const { return folder_.get(); }
   // For messages.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // Why the usual one is not used, in one line; "" where it is.
+  // One line that says why the usual folder is not used; "" if it is used.
   [[nodiscard]] const std::string& refused() const { return refused_; }
 
  private:

@@ -16,7 +16,7 @@ bool ThreadChanger::journalled(const Status& written) {
 void ThreadChanger::note(const Status& written) { std::ignore = journalled(written); }
 
 void ThreadChanger::refuse(const Error& error) {
-  // That a thread ends meanwhile is no refusal.
+  // A thread that ends meanwhile is not a refusal.
   if (error.message.ends_with("gone")) return;
   if (++counts_.refused == 1) counts_.first_refusal = error.message;
 }
@@ -45,9 +45,9 @@ bool ThreadChanger::give_mask(ChangedThread& thread, const ThreadPlan& plan) {
   const bool gives_back_all = plan.mask.empty() && thread.original.any_cpu;
   const machine::CpuSet asked =
       plan.mask.empty() ? to_give_back(mask, thread.original.any_cpu, thread.open) : mask;
-  // What is no mask of millrace's need not be undone.
+  // A mask that millrace did not set need not be undone.
   if (!gives_back_all && !journalled(journal_->add_mask(asked))) return true;
-  // Writing takes a while, and a thread that is not stopped may choose for itself meanwhile.
+  // Writing takes a while, and a thread that is not stopped may choose its own mask meanwhile.
   if (!as_left(thread)) return false;
   auto granted = machine::bind_thread(thread.number, asked);
   if (!granted) {

@@ -1,4 +1,4 @@
-// ThreadChanger: gives threads what a policy says, so that it can be undone.
+// ThreadChanger: gives threads what a policy decided, in a way that can be undone.
 #pragma once
 
 #include "millrace/placement/apply/heritage.h"
@@ -12,46 +12,47 @@
 
 namespace millrace::placement {
 
-// A thread as far as changes go.
+// The state of a thread as far as changes need it.
 struct ChangedThread {
   pid_t number = 0;
-  Original original;  // what it had before anything was changed
-  Original last;      // what it has, as it was last read back
-  // The mask that it, or millrace, asked the kernel for last; empty: none is known, it has what it had.
+  Original original;  // its state before anything was changed
+  Original last;      // its state as it was last read back
+  // The latest mask that the thread or millrace requested from the kernel. Empty: no request is known, so it
+  // has its original mask.
   machine::CpuSet asked = {};
-  machine::CpuSet open = {};  // what was open to it when `last` was read; empty: not known
-  // The kernel has made another mask of what was asked for, which it may remember: it is to be asked anew.
+  machine::CpuSet open = {};  // the CPUs open to it when `last` was read; empty: not known
+  // The kernel has derived another mask from the requested one, which it may remember: request it again.
   bool confined = false;
   void has_taken(const machine::CpuSet& mask) { last.mask = asked = mask; }
 };
 
-// Whether a thread that had `original` has something else by `plan`.
+// True if `plan` gives a thread something other than `original`.
 [[nodiscard]] inline bool is_change(const Original& original, const ThreadPlan& plan) {
   return (!plan.mask.empty() && plan.mask != original.mask) ||
          plan.scheduling_class.value_or(original.scheduling_class) != original.scheduling_class ||
          plan.slice_ns.value_or(original.slice_ns) != original.slice_ns;
 }
 
-// Every change is journalled before, and read back after; from the first line on that cannot be journalled
-// nothing is changed any more.
+// Journals every change first and reads it back afterwards. Once a line cannot be journalled, nothing is
+// changed any longer.
 //
-// Used by one thread at a time.
+// Not thread-safe.
 class ThreadChanger {
  public:
-  // `journal` outlives it.
+  // `journal` must outlive this object.
   explicit ThreadChanger(Journal& journal) : journal_(&journal) {}
 
-  // What `plan` says nothing of, the thread gets as it had it before. False, and nothing done, where somebody
-  // else has changed the thread.
+  // Restores whatever `plan` does not mention. Returns false and does nothing if another program has changed
+  // the thread.
   [[nodiscard]] bool give(ChangedThread& thread, const ThreadPlan& plan);
-  // Whether nobody else has changed it, or it is gone.
+  // True if no other program has changed the thread, or it is gone.
   [[nodiscard]] static bool as_left(const ChangedThread& thread);
-  // What a thread that has `now` has but for what it was given.
+  // Returns the thread's state `now` without what it was given.
   [[nodiscard]] static Original own_of(const ChangedThread& thread, Original now);
-  // Remembers why, where a line could not be written.
+  // Remembers the reason if a line could not be written.
   void note(const Status& journalled);
 
-  // What was given so far, by it or, as a mask that is laid ready for new threads to take, by others.
+  // Everything that was given so far: by this object, or as a prepared mask that new threads take themselves.
   [[nodiscard]] const GivenStates& given() const { return given_; }
   void note_given(const Original& given, const Original& original) { given_.add(given, original); }
   void confine_given(const machine::CpuSet& open_then, const machine::CpuSet& open_now) {
@@ -60,9 +61,9 @@ class ThreadChanger {
 
   struct Counts {
     int changes = 0;  // masks, classes and slices that were set
-    int refused = 0;  // that the kernel did not grant
+    int refused = 0;  // changes that the kernel did not grant
     std::string first_refusal;
-    std::string not_journalled;  // why nothing is changed any more: what cannot be undone is not done
+    std::string not_journalled;  // why changes have stopped: millrace does not do what it could not undo
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 

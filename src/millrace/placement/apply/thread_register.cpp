@@ -40,7 +40,7 @@ void ThreadRegister::lay_ready(const std::vector<CpuSet>& masks) {
   }
 }
 
-// Threads may take it by themselves.
+// Threads may take the mask themselves.
 void ThreadRegister::note_ready(const CpuSet& mask) {
   changer_.note_given({.mask = mask}, {.mask = surroundings_.allowed});
   if (on_mask_) on_mask_(mask, surroundings_.allowed);
@@ -50,7 +50,7 @@ CpuSet ThreadRegister::lay_main_ready() {
   const std::scoped_lock lock(mutex_);
   if (restored_ || !policy_.traits().main_at_first_birth || !changer_.counts().not_journalled.empty())
     return {};
-  // One that looks after its class would be left with a mask that nobody knows of.
+  // A thread that manages its own class would be left with a mask that is not recorded.
   for (const auto& [number, process] : processes_)
     if (process.left_alone.contains(number)) return {};
   read_load();
@@ -97,7 +97,7 @@ CpuSet ThreadRegister::allowed() const {
   return surroundings_.allowed;
 }
 
-// What threads had that have no mask of their own is what is open to them.
+// A thread without a mask of its own originally had all CPUs that were open to it.
 void ThreadRegister::note_open(Process& process, const CpuSet& open) {
   if (open.empty() || open == process.open) return;
   const CpuSet then = std::exchange(process.open, open);
@@ -105,7 +105,7 @@ void ThreadRegister::note_open(Process& process, const CpuSet& open) {
   for (auto& [number, thread] : process.threads)
     if (thread.state.original.any_cpu) thread.state.original.mask = open;
   if (then.empty() || then != program_open_) return;
-  // Of the program's first process, or one that is confined as that was.
+  // The program's first process, or one that is confined like it.
   program_open_ = open;
   changer_.confine_given(then, open);
   if (program_original_ && program_original_->any_cpu) program_original_->mask = given_at_start_ = open;
@@ -113,7 +113,7 @@ void ThreadRegister::note_open(Process& process, const CpuSet& open) {
   to_be_planned_ = true;
 }
 
-// Once it is another for one process, it may be for all. Whether it is.
+// If the open CPUs changed for one process, they may have for all. Returns whether they did.
 bool ThreadRegister::find_open() {
   if (processes_.empty()) return false;
   const auto& [number, first] = *processes_.begin();
@@ -124,8 +124,8 @@ bool ThreadRegister::find_open() {
   return true;
 }
 
-// Whether the thread, which has `now`, has another mask because something else is open to it. It is noted
-// then, and the thread is to be planned anew.
+// True if the kernel changed the thread's mask to `now` because other CPUs are open to it. If so, it records
+// that and schedules a new plan for the thread.
 bool ThreadRegister::changed_by_kernel(Process& process, Thread& thread, const Original& now) {
   ChangedThread& state = thread.state;
   if (process.open.empty() || attributes_of(now) != attributes_of(state.last)) return false;
@@ -140,7 +140,7 @@ bool ThreadRegister::changed_by_kernel(Process& process, Thread& thread, const O
       history.asked = own && state.original.any_cpu ? machine::every_cpu() : state.last.mask;
     return who_changed(history, kernel_masks_) == MaskChanger::kernel;
   };
-  // What is open is read when somebody wants to know.
+  // The open CPUs are read only on demand.
   if (!by_kernel()) {
     note_open(process, open_to_(process.id.number));
     if (!by_kernel()) return false;
@@ -153,7 +153,7 @@ bool ThreadRegister::changed_by_kernel(Process& process, Thread& thread, const O
   return true;
 }
 
-// Reads what is open to a process, a thread of which has been born with a mask that nobody has heard of.
+// Reads the CPUs open to a process if one of its threads was born with an unexplained mask.
 void ThreadRegister::explain_mask(Process& process, const Original& now) {
   if (process.open.empty() || now.mask == process.original.mask ||
       changer_.given().before(now).mask != now.mask)
@@ -170,13 +170,13 @@ std::optional<std::vector<double>> ThreadRegister::look_at_load() {
   return gauge_->look(now, processes);
 }
 
-// Where that says nothing new, what was known stays.
+// The known load stays if there is no newer one.
 void ThreadRegister::read_load() {
   if (auto load = look_at_load()) surroundings_.load = std::move(*load);
 }
 
-// What a thread has done by itself in millrace's name, which nobody tells of: it has put back what it had,
-// or, if it is a main thread, taken its mask.
+// Notices what the shim did inside the thread without a report: it put back the original mask or, in a main
+// thread, took the prepared one.
 void ThreadRegister::take_over_own(const Process& process, Thread& thread) {
   const auto state = starters_ == nullptr ? Starters::State::none : starters_->state_of(thread.state.number);
   thread.starting = state == Starters::State::starting;
@@ -188,7 +188,7 @@ void ThreadRegister::take_over_own(const Process& process, Thread& thread) {
       thread.new_born = true;  // so that it is given its mask again
       thread.puts_back = false;
     }
-    // One that has yet to be given it stays entered: it may begin to start another program first.
+    // It stays registered until it has its mask again, because it may start another program before that.
     if (state == Starters::State::done && !has_put_back) starters_->take_out(thread.state.number);
     if (has_put_back || state != Starters::State::none) return;
   }
@@ -210,7 +210,7 @@ std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) {
   Process& process = processes_.at(owner->second);
   Thread& thread = process.threads.at(number);
   const Original now = read_original(number).value_or(thread.state.last);
-  // It may have chosen something a moment ago, which others are given: nobody would tell the two apart later.
+  // It may just have chosen a mask that is also given to others. Later the two cases could not be told apart.
   if (!process.left_alone.contains(number) &&
       (same_but_nice(now, thread.state.last) || changed_by_kernel(process, thread, now)))
     return Heritage{thread.state.original, thread.state.last};
@@ -261,9 +261,9 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>
     origin.original.mask = now->mask;
     origin.alone = true;
   }
-  // What is inherited is known already; reading it takes a while.
+  // Inherited limits are known already; reading them takes a while.
   CpuSet open = heritage && !program_open_.empty() ? program_open_ : open_to_(number);
-  // Not to be believed where control groups are seen in part only, as in some containers.
+  // Some containers show only part of the control groups; do not trust what is read there.
   if (!open.contains_all(now->mask)) open = CpuSet();
   if (!heritage || !program_original_)
     origin.original.any_cpu = !open.empty() && origin.original.mask == open;
@@ -303,7 +303,7 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   if (found == processes_.end()) return;
   Process& process = found->second;
   auto survivor = process.threads.find(former);
-  // Its number went before this was told of, and an observation may have missed it meanwhile.
+  // Its old number had gone before the report, and an observation may have dropped the thread.
   const bool forgotten = survivor == process.threads.end();
   if (forgotten) survivor = process.threads.find(number);
   if (survivor == process.threads.end()) return;
@@ -328,7 +328,7 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   thread.name = stat ? stat->name : "";
   thread.new_born = true;
   times_.renumber(former, number);
-  // What it asks for first is how many CPUs there are.
+  // A new program asks for the number of CPUs first, so settling starts anew.
   last_birth_ns_ = process.last_birth_ns = now_ns();
   owner_[number] = number;
   Thread& main = process.threads.emplace(number, std::move(thread)).first->second;
@@ -365,7 +365,7 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional
   Process& process = found->second;
   const auto now = read_original(number);
   if (!now) return;
-  // The mask that it took is millrace's, and says nothing of its class.
+  // The mask that it took comes from millrace and says nothing about its class.
   const bool took = !given.empty() && now->mask == given;
   Original without = *now;
   if (took) without.mask = process.original.mask;
@@ -415,7 +415,7 @@ void ThreadRegister::set_by_unit(std::map<int, CpuSet> by_unit) {
   follow_policy();
 }
 
-// Beyond so many threads, masks of the policies are as wide as caches or wider.
+// Beyond this many threads, policies give masks as wide as caches or wider.
 std::size_t ThreadRegister::crowd_size() const {
   constexpr std::size_t least = 64;
   constexpr int for_each_cpu = 4;
@@ -428,8 +428,8 @@ LivingThread ThreadRegister::living(const Process& process, const Thread& thread
           .last_birth_ns = process.last_birth_ns};
 }
 
-// A main thread has its place before its first thread is there to be seen. As one that is alone it would be
-// given back what it had; so it stays for settling_ns, by which that thread is seen.
+// Main has its mask before its first thread becomes visible. As a lone thread it would be given back its old
+// mask. So it keeps its place for settling_ns, by which time that thread is seen.
 ThreadPlan ThreadRegister::kept_in_place(const Process& process, const Thread& thread,
                                          ThreadPlan plan) const {
   if (policy_.traits().main_at_first_birth && plan.mask.empty() && process.threads.size() == 1 &&
@@ -438,8 +438,8 @@ ThreadPlan ThreadRegister::kept_in_place(const Process& process, const Thread& t
   return plan;
 }
 
-// One plan for each of `threads`, which are set to those that are not left alone; as it is once `maker` has
-// made one thread more, where one is named.
+// Returns one plan for each of `threads`, which is filled with the threads that are not left alone. With
+// `maker`, plans as if that process had one more thread.
 std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
                                                  std::vector<std::pair<Process*, Thread*>>& threads,
                                                  const Process* maker) {
@@ -463,7 +463,7 @@ std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
 void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
   const bool alone = process.left_alone.contains(thread.state.number);
   if (restored_) {
-    // What it inherited from a maker that was being given back what it had.
+    // Undo what it inherited from a maker that was being restored at its birth.
     const Original& original = thread.state.original;
     std::ignore = alone ? restore_thread(thread.state.number, original, given_to(original, thread.state.last))
                         : restore_thread(thread.state.number, original, journal_->content());
@@ -518,8 +518,8 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& wa
     thread.new_born = true;  // it has begun to start a program meanwhile
 }
 
-// A thread is entered as one that starts a program before it changes anything: what was unknown when its mask
-// was read is known by now.
+// A thread registers as a starter before it changes anything. So if that was unknown when its mask was read,
+// it is known by now.
 bool ThreadRegister::looks_after_itself(Process& process, Thread& thread) {
   if (ThreadChanger::as_left(thread.state)) return false;
   take_over_own(process, thread);
@@ -527,7 +527,7 @@ bool ThreadRegister::looks_after_itself(Process& process, Thread& thread) {
   return now && !same_but_nice(*now, thread.state.last) && !changed_by_kernel(process, thread, *now);
 }
 
-// Those that ended meanwhile; also of processes that nobody has seen.
+// Drops starters that ended meanwhile, including those of processes that were never seen.
 void ThreadRegister::forget_starters() {
   if (starters_ == nullptr) return;
   for (const pid_t thread : starters_->all())
@@ -549,7 +549,7 @@ RunTimes ThreadRegister::observe() {
   bool renamed = false;
   bool active = std::exchange(crowd_changed_, false);
   for (auto& [number, process] : processes_) {
-    // Asked before its threads are, so that what runs meanwhile is read the next time.
+    // Read before its threads, so that run time in between is noticed at the next observation.
     const auto run_ns = run_time_of_process(number);
     if (run_ns && run_ns == std::exchange(process.run_ns, run_ns)) continue;
     for (auto& [id, thread] : process.threads) {
@@ -565,7 +565,7 @@ RunTimes ThreadRegister::observe() {
     }
   }
   times_.read_migrations(migrations_read_at_once);
-  // So that the next birth sees the last moments; nobody moves for the load alone.
+  // The next birth then sees recent load; threads are not moved because of load alone.
   std::ignore = look_at_load();
   for (const auto& [number, id] : gone) {
     const auto process = processes_.find(number);
@@ -577,15 +577,15 @@ RunTimes ThreadRegister::observe() {
   crowds_.change(processes_.size(), alive_);
   ++activity_.observations;
   if (active || !gone.empty()) ++activity_.changes;
-  // What is open is asked each time: on a busy machine there are seconds between observations.
+  // Read each time: on a busy machine, observations can be seconds apart.
   if (find_open() || activity_.observations % observations_between_checks == 0) find_changed_by_others();
-  // Policies may go by name, main threads may have settled.
+  // Policies may depend on names, and main threads may have settled.
   if (renamed || to_be_planned_ || !gone.empty() || activity_.observations % 2 == 0) follow_policy();
   return times_.sum();
 }
 
-// Whether `last`, which is gone, has executed a program and has main's number now: nobody has told of it
-// where births are polled for.
+// Checks whether `last`, which is gone, executed a program and has main's number now. With polled births,
+// such an exec is not reported.
 void ThreadRegister::find_executed(Process& process, const Thread& last) {
   const auto main = process.threads.find(process.id.number);
   const auto now = read_original(process.id.number);

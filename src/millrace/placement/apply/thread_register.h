@@ -1,4 +1,4 @@
-// ThreadRegister: the threads of a program, what each had, what each was given, and the policy they follow.
+// ThreadRegister: the threads of a program, their original and given states, and the policy they follow.
 #pragma once
 
 #include "millrace/placement/apply/crowd_times.h"
@@ -27,134 +27,134 @@
 
 namespace millrace::placement {
 
-// What happened to the threads of a program so far.
+// What has happened to the threads of a program so far.
 struct RegisterCounts {
-  int births = 0;      // threads that were seen to begin, the first one of each process included
-  int processes = 0;   // likewise
+  int births = 0;      // threads that were seen to begin, including the first of each process
+  int processes = 0;   // processes that were seen to begin
   int most_alive = 0;  // at one time
   int changes = 0;     // masks, classes and slices that were set
-  int refused = 0;     // that the kernel did not grant
+  int refused = 0;     // changes that the kernel did not grant
   std::string first_refusal;
-  std::string not_journalled;        // why nothing is changed any more: what cannot be undone is not done
-  std::set<std::string> left_alone;  // names of threads that look after their own mask or class
-  std::vector<Crowd> crowds;         // how many there were at once, and how long
+  std::string not_journalled;        // why changes have stopped: millrace does not do what it could not undo
+  std::set<std::string> left_alone;  // names of threads that manage their own mask or class
+  std::vector<Crowd> crowds;         // how many there were at one time, and for how long
 };
 
-// Who a living thread is.
+// Identifies a living thread.
 struct ThreadIdentity {
   pid_t thread = 0;
   pid_t process = 0;
   int number = 0;  // order of birth, as in ThreadView
   std::string name;
-  machine::CpuSet original;  // the mask that it had before anything was changed
-  bool left_alone = false;   // it looks after its own mask or class
+  machine::CpuSet original;  // its mask before anything was changed
+  bool left_alone = false;   // it manages its own mask or class
 };
 
-// Told of births and ends by whoever watches the program, it keeps each thread as the policy says, by
-// ThreadChanger.
+// Applies the placement policy to every thread of the program by means of ThreadChanger. The watcher of the
+// program reports births and ends.
 //
-// Masks and the count of CPUs: programs take the number of CPUs from the mask of the thread that asks, mostly
-// main before it makes others. So main threads keep what they had until their process has settled, or, where
-// the policy says so, makes its first thread; and a thread that should have no mask of its own is given back
-// the mask that its maker had before millrace changed it, which it would inherit otherwise.
+// Masks and the number of CPUs: programs derive the number of CPUs from the mask of the thread that asks;
+// usually main asks before it makes threads. So a main thread keeps its mask until its process has settled
+// or, if the policy says so, makes its first thread. A new thread would inherit the mask that millrace gave
+// its maker. If the policy gives it none, it gets the mask that its maker had before.
 //
-// A birth takes the same time however many threads there are. Policies that look at all threads together are
-// asked at births while there are few; beyond crowd_size(), a new thread gets the class and slice of the one
-// before it and the mask of the program, and the policy is asked with the next observation.
+// The cost of a birth does not grow with the number of threads. Policies that look at all threads together
+// are called at births while there are few threads. Beyond crowd_size(), a new thread gets the class and
+// slice of the thread before it and the program's mask, and the policy is called at the next observation.
 //
-// A thread whose mask, class or slice is found to be neither what it had nor what it was given is left alone
-// from then on: it, or somebody else, looks after it; and so are those that inherit that from it. Where the
-// kernel changed the mask, as the thread's cpuset or the CPUs online have changed, it is placed anew on the
-// CPUs that are open to it now.
+// If a thread's mask, class or slice is neither its original nor what it was given, the thread or another
+// program manages it. It is left alone from then on, and so are threads that inherit from it. If the kernel
+// changed the mask because the cpuset or the online CPUs changed, the thread is placed anew on the CPUs that
+// are open now.
 //
-// Any thread may call any function at any time.
+// Thread-safe.
 class ThreadRegister {
  public:
-  // `journal` outlives the register, and is used by it alone.
+  // `journal` must outlive the register, which is its only user.
   ThreadRegister(Surroundings surroundings, Policy policy, Journal& journal);
   ThreadRegister(const ThreadRegister&) = delete;
   ThreadRegister& operator=(const ThreadRegister&) = delete;
 
-  // Masks that new threads may take by themselves at their birth, before anybody tells of them.
+  // Prepares masks that new threads may take themselves at birth, before the birth is reported.
   void lay_ready(const std::vector<machine::CpuSet>& masks);
 
-  // The mask that the program's main thread is to take by itself as it makes its first thread, by the load at
-  // this moment; empty: it keeps what it has. To be asked again as long as it has not.
+  // Returns the mask that the program's main thread is to take itself when it makes its first thread, by the
+  // current load. Empty: it keeps what it has. Call it repeatedly until main has made that thread.
   [[nodiscard]] machine::CpuSet lay_main_ready();
-  // `told` is called, under the register's lock, with each mask that a thread is about to be given, or may
-  // take, and what it had before.
+  // Calls `told`, with the register's lock held, with each mask that a thread is about to get or may take,
+  // and the mask that it had before.
   void on_mask(std::function<void(const machine::CpuSet& mask, const machine::CpuSet& original)> told);
-  // Threads that put back what they had, to start programs, are given their masks again afterwards.
-  // `starters` outlives the register.
+  // Threads that put back their masks to start programs are given them again afterwards. `starters` must
+  // outlive the register.
   void watch_starters(Starters& starters);
-  // `asked` says whether the program itself has given such a mask to a thread of its own: a process that is
-  // met with one, whose maker is not known, keeps it.
+  // `asked` tells whether the program itself gave one of its threads this mask. A process that is found with
+  // such a mask keeps it if its maker is unknown.
   void ask_chosen(std::function<bool(const machine::CpuSet& mask)> asked);
-  // Policies see the load as it is at each birth, not only as it was at the start.
+  // Policies then see the load at each birth, not only the load at the start.
   void watch_load();
-  // Where others know what is open to a process (machine/limits/open_cpus.h), and what kind of kernel it is:
-  // tests.
+  // For tests: replaces the source of the open CPUs (machine/limits/open_cpus.h) and the kind of kernel.
   void ask_open(std::function<machine::CpuSet(pid_t process)> asked, KernelMasks kernel);
 
-  // What a thread hands down to one that it makes now; nothing for one that is not known.
+  // Returns what the thread passes on to a thread that it makes now; nothing if the thread is unknown.
   [[nodiscard]] std::optional<Heritage> heritage_of(pid_t thread);
 
-  // A process, with its first thread; heritage: of the thread that made it, where that is known. Failure
-  // where it is gone; it is then not followed. Nothing happens where it is known.
+  // Reports a process with its first thread. heritage: of the thread that made it, if known. Fails if the
+  // process is gone; it is then not followed. A known process is ignored.
   Status process_began(pid_t process, const std::optional<Heritage>& heritage = std::nullopt);
-  // The program begins now: how long there were how many threads counts from here on.
+  // The program begins now: crowd times are counted from here.
   void program_begins();
-  // A process runs another program from now on. Of its threads only the one is left that executed it,
-  // `former`, which has main's number now.
+  // The process has executed another program. Only the thread that did so, `former`, survives; it now has
+  // main's number.
   void process_executed(pid_t process, pid_t former);
-  // A thread is stopped in making another, which has not begun: the first one of its process, where it is
-  // main, gives it its place before it goes on.
+  // A thread is stopped just before it makes another. If it is the main thread and makes the first thread of
+  // its process, it gets its mask before it goes on.
   void makes_a_thread(pid_t maker);
-  // A further thread of a process that was told of. given: the mask that it took at its birth, where millrace
-  // had laid one ready. Nothing happens where the thread is known.
+  // Reports another thread of a known process. given: the prepared mask that it took at its birth, if any. A
+  // known thread is ignored.
   void thread_began(pid_t thread, pid_t process, const std::optional<Heritage>& heritage = std::nullopt,
                     const machine::CpuSet& given = {});
-  // Of any thread or process; unknown ones are passed over.
+  // Reports the end of a thread or process; unknown ones are ignored.
   void thread_ended(pid_t thread);
 
   // Every thread follows `policy` from now on.
   void set_policy(Policy policy);
-  // What is observed of units stays. What the program may use is what it was given, as far as it is open.
+  // Replaces everything but the observed use of units. The program may use what it was given, as far as that
+  // is open.
   void set_surroundings(Surroundings surroundings);
-  // What the program may use now: less, or more, than at the start where its cpuset or the CPUs online have
-  // changed since. As it was last observed.
+  // Returns the CPUs that the program may use, as last observed. They differ from the start if its cpuset or
+  // the online CPUs have changed.
   [[nodiscard]] machine::CpuSet allowed() const;
-  // Surroundings::by_unit from now on.
+  // Sets Surroundings::by_unit from now on.
   void set_by_unit(std::map<int, machine::CpuSet> by_unit);
 
-  // Run times of all threads that were seen, the ended ones as far as they were read; reads the living ones.
-  // Notes which threads ended unseen, whose settling is over and, every tenth time, whose mask was changed by
-  // others.
+  // Reads the living threads and returns the run times of all threads, with the last known values of those
+  // that ended. Also finds threads that ended unreported, main threads that have settled and, at every tenth
+  // call, masks that others changed.
   RunTimes observe();
-  // Moves from one CPU to another, read for two threads with each observe(), in turn.
+  // Migrations from one CPU to another. Each observe() reads them for two threads, in turn.
   [[nodiscard]] std::int64_t migrations() const;
-  // What the observations so far have seen of the program doing something.
+  // How often observations found that the program was active.
   struct Activity {
     int observations = 0;
-    int changes = 0;  // observations by which a thread had run, or had begun or ended unobserved
+    int changes = 0;  // observations that found a thread that had run, begun or ended since the one before
   };
   [[nodiscard]] Activity activity() const;
 
-  // Gives every thread back what it had, those too that were missed. From then on new threads and processes,
-  // of which it is told further, are given that at once, and nothing else happens.
+  // Restores every thread, also threads that were missed. From then on, threads and processes that are still
+  // reported are restored at once, and nothing else is done.
   Restored restore();
 
   [[nodiscard]] RegisterCounts counts() const;
-  // How many threads were seen to begin so far; also since restore(), which the counts leave out.
+  // Threads that were seen to begin, including those since restore(), which counts() leaves out.
   [[nodiscard]] int births() const;
-  // When the last thread began, or a program was executed, on the clock of now_ns().
+  // When the last thread began or a program was executed, on the clock of now_ns().
   [[nodiscard]] std::int64_t last_birth_ns() const;
   [[nodiscard]] bool knows(pid_t thread) const;
-  // Whether any thread has a mask, class or slice that was given, itself or through those that made it. Also
-  // of threads that are not known.
+  // True if the thread has a mask, class or slice that was given to it or to an ancestor. Works for unknown
+  // threads too.
   [[nodiscard]] bool has_what_was_given(pid_t thread) const;
   [[nodiscard]] int alive() const;
-  // Whether the policy gives any living thread something else than it had.
+  // True if the policy would give any living thread something other than its original state.
   [[nodiscard]] bool changes_anything(const Policy& policy);
   [[nodiscard]] std::vector<pid_t> processes() const;
   [[nodiscard]] std::vector<pid_t> threads() const;
@@ -166,24 +166,25 @@ class ThreadRegister {
     int order = 0;
     bool main = false;
     std::string name;
-    ThreadPlan wanted;  // what the policy said last
+    ThreadPlan wanted;  // the policy's latest plan
     bool new_born = true;
-    bool starting = false;  // a program: it keeps what it has as long
+    bool starting = false;  // about to start a program; keeps what it has until then
     // It was seen with its maker's mask, which the shim puts back at the start of a process.
     bool puts_back = false;
-    // Main was seen then in the place that it has as it makes its first thread, which was not seen since.
+    // When main was seen with the mask that it gets as it makes its first thread. Empty once that thread is
+    // seen.
     std::optional<std::int64_t> in_place_ns;
   };
   struct Process {
     int order = 0;
     ProcessId id;
     Original original;
-    bool alone = false;  // it began with what the program had chosen, which its threads have too
+    bool alone = false;  // it began with a state that the program had chosen; so do its threads
     std::map<pid_t, Thread> threads;
     std::set<pid_t> left_alone;
     std::int64_t last_birth_ns = 0;
-    machine::CpuSet open;                // to it, as it was last read; empty: not known
-    std::optional<std::int64_t> run_ns;  // of all its threads, when they were observed last
+    machine::CpuSet open;                // the CPUs open to it, as last read; empty: not known
+    std::optional<std::int64_t> run_ns;  // of all its threads, at the last observation
   };
 
   [[nodiscard]] std::pair<Process*, Thread*> find(pid_t thread);
@@ -223,18 +224,18 @@ class ThreadRegister {
   ThreadTimes times_;
   CrowdTimes crowds_;
   std::optional<Original> program_original_;  // of the first process
-  machine::CpuSet given_at_start_;            // what the program may use as far as it is open
-  machine::CpuSet program_open_;              // to the first process, as it was last read; empty: not known
+  machine::CpuSet given_at_start_;            // the program may use this, as far as it is open
+  machine::CpuSet program_open_;  // the CPUs open to the first process, as last read; empty: not known
   std::function<machine::CpuSet(pid_t)> open_to_;
   KernelMasks kernel_masks_ = kernel_masks();
   std::optional<LoadGauge> gauge_;
-  machine::CpuSet laid_main_;            // what main is to take by itself, as was last said
-  std::set<std::string> laid_for_main_;  // all that was said
+  machine::CpuSet laid_main_;            // the latest mask that main was told to take
+  std::set<std::string> laid_for_main_;  // all masks that main was told to take
   std::function<void(const machine::CpuSet&, const machine::CpuSet&)> on_mask_;
   std::function<bool(const machine::CpuSet&)> is_chosen_;
   Starters* starters_ = nullptr;
   ThreadPlan newest_plan_;
-  bool to_be_planned_ = false;  // newcomers that the policy was not asked about
+  bool to_be_planned_ = false;  // there are new threads that the policy was not called for
   RegisterCounts counts_;
   int births_ = 0;
   int alive_ = 0;
@@ -242,7 +243,7 @@ class ThreadRegister {
   int next_thread_ = 0;
   int next_process_ = 0;
   Activity activity_;
-  bool crowd_changed_ = false;  // somebody began or ended since the last observation
+  bool crowd_changed_ = false;  // a thread began or ended since the last observation
   bool restored_ = false;
 };
 

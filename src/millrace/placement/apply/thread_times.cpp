@@ -15,7 +15,7 @@
 namespace millrace::placement {
 namespace {
 
-// Not where too many files are open, or memory is short.
+// Distinguishes a missing thread from other errors, such as too many open files or no memory.
 bool is_gone(int error) { return error == ENOENT || error == ESRCH; }
 
 }  // namespace
@@ -76,7 +76,7 @@ void ThreadTimes::renumber(pid_t former, pid_t number) {
   may_have_moved_.erase(former);
   auto thread = threads_.extract(former);
   if (thread.empty()) return;
-  // Its file has another name now.
+  // The old file name is no longer valid.
   if (thread.mapped().schedstat.is_open()) --open_files_;
   thread.mapped().schedstat.close();
   thread.key() = number;

@@ -1,4 +1,4 @@
-// ThreadTimes: how long the threads of a program have run and waited, and how often they moved.
+// ThreadTimes: how long a program's threads have run and waited, and how often they changed CPU.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -15,22 +15,23 @@
 
 namespace millrace::placement {
 
-// Opening a file costs several times reading it, so files are kept open, as many as there may be.
+// Opening a file costs several times as much as reading it, so files are kept open up to a limit.
 //
-// Used by one thread at a time.
+// Not thread-safe.
 class ThreadTimes {
  public:
-  // Whether the thread has run since it was read last, as far as that can be read; nothing when it is gone.
+  // Returns whether the thread has run since the last read, as far as that can be read; nothing if it is
+  // gone.
   [[nodiscard]] std::optional<bool> read(pid_t process, pid_t thread);
-  // Reads the moves from one CPU to another of the next `most` threads, in turn, that have run since theirs
-  // were read: that file costs as much as many others.
+  // Reads the migrations of the next `most` threads, in turn, that have run since the last time. Only a few
+  // are read at once because that file is as expensive as many others.
   void read_migrations(int most);
-  // What it had counts on.
+  // The thread's last values stay in the sums.
   void ended(pid_t thread);
-  // It has another number now.
+  // The thread has a new number.
   void renumber(pid_t former, pid_t number);
 
-  // Of all threads, the ended ones as far as they were read.
+  // Sums over all threads, with the last known values of those that ended.
   [[nodiscard]] const RunTimes& sum() const { return sum_; }
   [[nodiscard]] std::int64_t migrations() const { return migrations_; }
 
@@ -45,7 +46,7 @@ class ThreadTimes {
 
   std::unordered_map<pid_t, Thread> threads_;
   std::map<pid_t, pid_t> may_have_moved_;  // threads, with their processes
-  pid_t last_read_ = 0;                    // of these
+  pid_t last_read_ = 0;                    // the last thread that was read of these
   static constexpr std::size_t most_threads = 256;
   std::size_t most_open_files_ = most_kept_files(most_threads);
   std::size_t open_files_ = 0;

@@ -1,11 +1,11 @@
-/* Preloaded into a dynamic program, it lets every new thread take its mask, as millrace has laid it ready,
- * before the thread's own function begins, and the main thread its own before it makes the first. Programs
- * take the number of CPUs from the mask of main; so where main asks for that mask, and it is one that
- * millrace gave, it is told what it had before. Processes begin with that, too (process_shim.c). Without a
- * board it does nothing.
+/* The birth shim is preloaded into a dynamically linked program. Each new thread takes the mask that millrace
+ * prepared before the thread's own function begins. The main thread takes its mask before it makes its first
+ * thread. Programs derive the number of CPUs from main's mask. So if main asks for its mask and millrace gave
+ * it, the shim reports the mask from before. Processes also begin with that mask (process_shim.c). Without a
+ * board the shim does nothing.
  *
- * Threads that glibc makes for itself, and those made by clone() alone, do not come by here; millrace finds
- * them by polling. */
+ * Threads that glibc makes internally, and those made by a bare clone(), bypass the shim; millrace finds them
+ * by polling. */
 #define _GNU_SOURCE
 #include "process_shim.h"
 
@@ -31,32 +31,34 @@ typedef int (*set_mask_function)(pthread_t, size_t, const cpu_set_t*);
 struct birth {
   void* (*function)(void*);
   void* argument;
-  int has_chosen; /* its attributes name its mask, or it inherits one that its maker has chosen */
+  int has_chosen; /* its attributes set its mask, or it inherits a mask that its maker chose */
 };
 
 enum { word_bits = 64, highest_cpu = millrace_board_words * word_bits };
 
 static struct millrace_birth_board* board;
-/* Looked up once: who looks up waits for whoever loads a library, and that may be waiting for the caller. */
+/* Looked up once: a lookup waits for any thread that is loading a library, and that thread may be waiting for
+ * the caller. */
 static create_function real_create;
 static attributes_function mask_in;
 static get_mask_function real_get_mask;
 static set_mask_function real_set_mask;
-static pthread_t main_handle; /* after fork() of the thread that goes on */
-static int is_launched;       /* by millrace, and not forked since */
-/* Relaxed, all of them: they are set and read by one thread, or publish nothing. */
-static atomic_int main_is_bound; /* here, as it made its first thread */
+static pthread_t main_handle; /* after fork(): of the thread that called it */
+static int is_launched;       /* launched by millrace, and not forked since */
+/* All relaxed: each is set and read by one thread or publishes nothing. */
+static atomic_int main_is_bound; /* the shim gave main its mask as it made its first thread */
 static atomic_int main_chose;    /* the program has given its main thread a mask */
-static atomic_int others_chosen; /* one of its threads has given another, which is not main, a mask */
-/* A bit for each thread, by its number, that another has given a mask and that has not begun since. Where two
- * share a bit, or a number is used again, one takes no place by itself and is given it a little later. */
+static atomic_int others_chosen; /* one of its threads has given another, other than main, a mask */
+/* A bit for each thread, by number, that another thread has given a mask and that has not begun since. If two
+ * threads share a bit or a number is reused, a thread takes no mask and is placed a little later. */
 enum { flag_bits = 32, flag_words = 128 };
 static atomic_uint given_by_others[flag_words];
-static atomic_int chooser; /* a process that shares this memory, between vfork() and exec, and has chosen */
-/* The calling thread has given itself a mask, or began with one that the program chose. */
+static atomic_int
+    chooser; /* a process between vfork() and exec, which shares this memory and has chosen a mask */
+/* The calling thread gave itself a mask, or began with one that the program chose. */
 static __thread int own_choice __attribute__((tls_model("initial-exec")));
 
-/* What the program executes itself finds the environment that it would have found. */
+/* Programs that this one executes get the environment that they would have had without millrace. */
 static void clean_environment(void) {
   const char* all = getenv("LD_PRELOAD");
   const char* others = all == NULL ? NULL : strchr(all, ':');
@@ -70,7 +72,7 @@ static void clean_environment(void) {
   unsetenv(MILLRACE_BOARD_VARIABLE);
 }
 
-/* Of a library that was loaded for itself alone (RTLD_LOCAL) there is no next one, but libc is there. */
+/* A library loaded with RTLD_LOCAL has no next one, but libc is loaded. */
 void* millrace_next_function(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
   if (found != NULL) return found;
@@ -85,7 +87,7 @@ static void find_functions(void) {
   *(void**)&real_set_mask = millrace_next_function("pthread_setaffinity_np");
 }
 
-/* NULL where there is none, or nobody any more who gives back what is taken from it. */
+/* Returns NULL if there is no board, or no process left that would restore threads placed from it. */
 static struct millrace_birth_board* open_board(const char* descriptors) {
   char* next = NULL;
   const int file = (int)strtol(descriptors, &next, 10);
@@ -131,8 +133,8 @@ static int has_main_chosen(void) {
   return atomic_load_explicit(&main_chose, memory_order_relaxed) || has_chosen_elsewhere();
 }
 
-/* Of a thread that another has given a mask that alone is known: one of them has. So all of them keep what
- * they have. */
+/* If a thread gives another a mask, it is only known that some thread has been given one. So all of them keep
+ * what they have. */
 int millrace_has_chosen(void) {
   atomic_int* kind = pthread_equal(pthread_self(), main_handle) ? &main_chose : &others_chosen;
   return own_choice || has_chosen_elsewhere() || atomic_load_explicit(kind, memory_order_relaxed);
@@ -145,13 +147,13 @@ void millrace_become_main(void) {
   is_launched = 0;
 }
 
-/* So that what begins with it is known to have it from the program. */
+/* Records the choice, so that processes that begin with this mask are known to have it from the program. */
 static void note_chosen(const uint64_t* mask) {
   enum { bits = 32 };
   const uint32_t bit = millrace_chosen_bit(mask);
   MILLRACE_ATOMIC(uint32_t)* word = &board->chosen[bit / bits];
   const uint32_t flag = UINT32_C(1) << bit % bits;
-  /* Most are noted already, and the memory is everybody's. */
+  /* Most are recorded already; avoid writing to shared memory. */
   if ((atomic_load_explicit(word, memory_order_relaxed) & flag) == 0)
     atomic_fetch_or_explicit(word, flag, memory_order_relaxed);
 }
@@ -172,8 +174,8 @@ static void note_choice(int for_itself, int for_main) {
   if (!for_itself && !for_main) atomic_store_explicit(&others_chosen, 1, memory_order_relaxed);
 }
 
-/* Of the program that was launched alone: what it forks has another parent, and so has it when millrace is
- * gone. */
+/* Applies only to the launched program itself. A process that it forks has another parent, as has the program
+ * itself once millrace is gone. */
 static void bind_main(void) {
   const int cpu = atomic_load_explicit(&board->main_cpu, memory_order_acquire);
   if (cpu < 0 || cpu >= highest_cpu || has_main_chosen() || !is_main(0) ||
@@ -185,7 +187,7 @@ static void bind_main(void) {
   syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask);
 }
 
-/* A mask that millrace gave becomes what was there before. */
+/* Replaces a mask that millrace gave by the mask from before. */
 static void answer(size_t size, cpu_set_t* mask) {
   if (board == NULL || has_main_chosen()) return;
   uint64_t whole[millrace_board_words] = {0};
@@ -194,17 +196,17 @@ static void answer(size_t size, cpu_set_t* mask) {
   if (original != NULL) memcpy(mask, original, size < sizeof(whole) ? size : sizeof(whole));
 }
 
-/* Whoever laid it ready gives all of it back in the end, and another does where it was killed: what is taken
- * later stays. */
+/* millrace restores all threads at its end, or its guardian does if it was killed. A mask taken after that
+ * would stay. */
 static int is_still_there(void) {
   if (atomic_load_explicit(&board->lapsed, memory_order_relaxed)) return 0;
   return is_launched ? (uint32_t)getppid() == board->owner
                      : kill((pid_t)board->owner, 0) == 0 || errno != ESRCH;
 }
 
-/* Set before the thread is given its mask: what is on its way to its place is to see it. Relaxed: it
- * publishes nothing, and who looks in the very moment takes its place, as others do that are given something
- * later. */
+/* Set before the thread is given its mask, so that a thread about to take a prepared mask sees it. Relaxed:
+ * it publishes nothing. A thread that looks at that very moment takes the prepared mask, like threads that
+ * are given a mask later. */
 static void note_given_by_other(pid_t thread, int is_given) {
   atomic_uint* word = &given_by_others[(uint32_t)thread / flag_bits % flag_words];
   const uint32_t flag = UINT32_C(1) << (uint32_t)thread % flag_bits;
@@ -214,7 +216,7 @@ static void note_given_by_other(pid_t thread, int is_given) {
     atomic_fetch_and_explicit(word, ~flag, memory_order_relaxed);
 }
 
-/* Counts once, as numbers are used again. */
+/* Clears the bit, because numbers are reused. */
 static int is_given_by_other(pid_t thread) {
   atomic_uint* word = &given_by_others[(uint32_t)thread / flag_bits % flag_words];
   const uint32_t flag = UINT32_C(1) << (uint32_t)thread % flag_bits;
@@ -222,21 +224,21 @@ static int is_given_by_other(pid_t thread) {
          (atomic_fetch_and_explicit(word, ~flag, memory_order_relaxed) & flag) != 0;
 }
 
-/* Counts once, as numbers are used again. */
+/* Clears the bit, because numbers are reused. */
 static int is_placed_by_millrace(pid_t thread) {
   MILLRACE_ATOMIC(uint32_t)* word = &board->placed[millrace_placed_word((uint32_t)thread)];
   const uint32_t flag = millrace_placed_flag((uint32_t)thread);
   return (atomic_load(word) & flag) != 0 && (atomic_fetch_and(word, ~flag) & flag) != 0;
 }
 
-/* Whether the thread takes what its slot has for it. */
+/* Returns whether the thread took the mask in its slot. */
 static int take_mask(pid_t thread, const struct millrace_birth_slot* slot) {
   const int is_placed = is_placed_by_millrace(thread);
   if (own_choice || is_given_by_other(thread) || is_placed) return 0;
   if (slot != NULL && slot->has_mask && is_still_there())
     return syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask) == 0;
   if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !has_main_chosen())
-    millrace_put_back(); /* not main's */
+    millrace_put_back(); /* instead of inheriting main's mask */
   return 0;
 }
 
@@ -264,8 +266,7 @@ static void* begin_thread(void* argument) {
   return birth.function(birth.argument);
 }
 
-/* Of attributes without a mask the C library tells that all CPUs are in it, also those that there cannot be.
- */
+/* For attributes without a mask, the C library reports all CPUs, including those that cannot exist. */
 static int has_mask(const pthread_attr_t* attributes, uint64_t* mask) {
   const size_t size = sizeof(uint64_t) * millrace_board_words;
   return attributes != NULL && mask_in != NULL && mask_in(attributes, size, (cpu_set_t*)mask) == 0 &&
@@ -331,8 +332,7 @@ __attribute__((visibility("default"))) int pthread_getaffinity_np(pthread_t thre
   return error;
 }
 
-/* The kernel's clocks of threads are named by their numbers: those of the upper bits, inverted. 0: it is
- * gone. */
+/* The kernel names a thread's clock by its number: the inverted upper bits. 0: it is gone. */
 static pid_t number_of(pthread_t thread) {
   enum { clock_bits = 3 };
   clockid_t clock;

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-// The library, as a part of this program: a program that is one file cannot lose it.
+// The library is embedded in this program: a single-file program cannot lose it.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 extern const char millrace_birth_library_begin[];
@@ -45,17 +45,16 @@ std::string_view library() {
 #define MFD_EXEC 0x0010U
 #endif
 
-// Memory that is a file of no folder, so that nobody else can put something in its place.
-// kept_free: as of BirthShim::Ready.
+// Makes an anonymous memory file, which no other user can replace. kept_free: see BirthShim::Ready.
 Descriptor make_memory(const char* name, std::size_t size, unsigned flags, int kept_free) {
   auto file = Descriptor::owned(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
-  // Before Linux 6.3 there is no such flag, and every such file may be executed.
+  // Before Linux 6.3 the flag does not exist, and all memory files are executable.
   if (!file.is_open() && errno == EINVAL)
     file = Descriptor::owned(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.is_open() &&
       (ftruncate(file.get(), static_cast<off_t>(size)) != 0 || fchmod(file.get(), S_IRWXU) != 0))
     return {};
-  // Out of the way of what programs have open themselves, as far as so many may be open.
+  // Uses high numbers, if the limit allows it, to keep clear of the program's own descriptors.
   for (const int lowest : {1001, 100, 3}) {
     auto moved = Descriptor::owned(fcntl(file.get(), F_DUPFD_CLOEXEC, lowest));
     if (moved.get() == kept_free)
@@ -76,11 +75,12 @@ Result<Descriptor> make_library(int kept_free) {
   return file;
 }
 
-// As a program that inherits it opens it. A number of a process in it could become another's.
+// The path under which a program that inherits the descriptor opens it. A path with a process number could
+// come to mean another process.
 std::string path_of(const Descriptor& file) { return fmt::format("/proc/self/fd/{}", file.get()); }
 
-// Whether that is so: where /proc is missing, or another PID namespace's, the path leads nowhere, or to what
-// somebody else has laid there.
+// Checks the path: if /proc is missing or belongs to another PID namespace, it leads nowhere or to a foreign
+// file.
 bool leads_there(const Descriptor& file) {
   struct stat here{};
   struct stat there{};
@@ -126,7 +126,7 @@ class BirthShim::BoardStarters : public Starters {
     return State::none;
   }
 
-  // One that is not entered is by this, so that it waits before its first start as well.
+  // Registers a thread that is not registered, so that it also waits before its first start.
   [[nodiscard]] bool hold(pid_t thread) override {
     const std::uint32_t held = static_cast<std::uint32_t>(thread) | MILLRACE_HELD;
     if (state_of(thread) == State::none)
@@ -159,7 +159,7 @@ class BirthShim::BoardStarters : public Starters {
   }
 
  private:
-  // Every thread that is given anything asks: who only reads does not take the memory from the program.
+  // Called for every thread that is placed. Reading first avoids taking the cache line from the program.
   void replace(std::uint32_t value, std::uint32_t by) {
     for (auto& entry : entries_)
       if (auto entered = value; entry == entered && entry.compare_exchange_strong(entered, by)) return;
@@ -234,7 +234,7 @@ bool BirthShim::is_chosen(const machine::CpuSet& mask) const {
   std::array<std::uint64_t, millrace_board_words> words{};
   write_cpus(mask, words);
   const std::uint32_t bit = millrace_chosen_bit(words.data());
-  // Relaxed: nothing else is read by it.
+  // Relaxed: it publishes nothing else.
   return (board_->chosen[bit / bits].load(std::memory_order_relaxed) >> bit % bits & 1) != 0;
 }
 
@@ -252,18 +252,19 @@ void BirthShim::withdraw() {
 }
 
 int BirthShim::births() const {
-  // Relaxed: the count alone is of interest.
+  // Relaxed: only the count is used.
   return static_cast<int>(board_->births.load(std::memory_order_relaxed));
 }
 
-// One that is under way is waited for until a later call, those after it are not.
+// Reports completed births. One that is under way is reported by a later call and does not hold up those
+// after it.
 std::vector<ShimBirth> BirthShim::take_births() {
   std::vector<ShimBirth> births;
   const std::uint32_t begun = std::min<std::uint32_t>(board_->births, millrace_board_slots);
   for (std::uint32_t i = 0; i < begun; ++i) {
     if (told_[i]) continue;
     const millrace_birth_slot& slot = board_->slots[i];
-    // Acquire pairs with the thread's release: its number and its process are there too.
+    // Acquire pairs with the thread's release: its number and process are visible.
     const std::uint32_t end = slot.end.load(std::memory_order_acquire);
     const std::uint32_t thread = slot.thread.load(std::memory_order_relaxed);
     if (end == millrace_birth_under_way || thread == 0) continue;

@@ -1,4 +1,4 @@
-// BirthShim: the other end of the board that a preloaded library shares with millrace.
+// BirthShim: millrace's side of the board that it shares with a preloaded library.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -18,56 +18,57 @@
 
 namespace millrace::placement {
 
-// A thread that has taken its place.
+// A thread that was born and has passed the shim.
 struct ShimBirth {
   pid_t thread = 0;
   pid_t process = 0;
-  machine::CpuSet mask;  // as it was laid ready; empty: it took none
+  machine::CpuSet mask;  // the prepared mask that it took; empty: it took none
 };
 
-// Used by one thread at a time; note_given() and is_chosen() may be by another than the rest.
+// Not thread-safe, except that note_given() and is_chosen() may be called from another thread than the rest.
 class BirthShim {
  public:
-  // What the program finds on the board from its start.
+  // What is on the board when the program starts.
   struct Ready {
     std::span<const machine::CpuSet> masks;  // for the first births, in order; CPUs below 1024
-    bool answers_only = false;               // births are seen by others, and threads take nothing
-    int kept_free = -1;                      // a descriptor that the program is given for something else
+    bool answers_only = false;               // births are observed by other means, and threads take no masks
+    int kept_free = -1;                      // a descriptor number that the program needs for something else
   };
-  // Lays an empty board ready, and the library, which is a part of this program: both in memory that only
-  // this user's processes can open, the library sealed.
+  // Prepares an empty board, and the library, which is embedded in this program. Both are in memory that only
+  // this user's processes can open; the library is sealed.
   [[nodiscard]] static Result<BirthShim> make(const Ready& ready);
   BirthShim(BirthShim&& other) noexcept;
   BirthShim& operator=(BirthShim&&) = delete;
   ~BirthShim();
 
-  // What the program's environment needs, added to what is preloaded already. The library takes it out again
-  // as it is loaded: what the program executes is not for the shim.
+  // Variables that the program's environment needs; existing preloads are kept. The library removes them when
+  // it is loaded, so that programs that this one executes run without the shim.
   [[nodiscard]] std::vector<std::string> environment() const;
-  // By which the program finds both, also when this process has ended already: (number here, number there).
-  // The library closes them as it is loaded.
+  // The descriptors that the program must inherit: (number here, number there). They work even after this
+  // process has ended. The library closes them when it is loaded.
   [[nodiscard]] std::vector<std::pair<int, int>> descriptors() const;
-  // The program's main thread takes this mask, of one CPU, as it makes its first thread; empty, or of more
-  // CPUs: it keeps what it has. Noted as given before.
+  // Sets the single-CPU mask that main takes when it makes its first thread. A mask that is empty or has more
+  // CPUs means that main keeps its mask. Call note_given() for the mask first.
   void lay_main_ready(const machine::CpuSet& mask);
-  // A thread that had `original` is about to be given `mask`, or may take it. Main is told the former where
-  // it asks, and processes that the thread makes begin with it. Of `mask` the last one counts.
+  // Records that a thread that had `original` is about to get `mask`, or may take it. Main is told `original`
+  // if it asks for its mask, and processes that the thread makes begin with it. For each `mask` the latest
+  // call counts.
   void note_given(const machine::CpuSet& mask, const machine::CpuSet& original);
-  // Whether processes are given back what the program had, before they begin, by whoever traces the program;
-  // else they, or who starts them, have to do it themselves. No, to begin with.
+  // Sets whether a tracer restores new processes before they begin. If not, the processes, or the threads
+  // that start them, must do it themselves. Initially false.
   void note_traced(bool traced);
-  // Whether the program itself has given this to any of its threads; seldom that of another mask.
+  // True if the program itself gave this mask to one of its threads. Rarely also true for another mask.
   [[nodiscard]] bool is_chosen(const machine::CpuSet& mask) const;
-  // Valid as long as this is.
+  // Valid as long as this object.
   [[nodiscard]] Starters& starters() const { return *starters_; }
-  // Nothing that is laid ready is taken any more, whatever the program outlives.
+  // Stops threads from taking prepared masks, even if the program outlives this process.
   void withdraw();
-  // How many there were so far.
+  // Births so far.
   [[nodiscard]] int births() const;
-  // Those since the last call.
+  // Births since the last call.
   [[nodiscard]] std::vector<ShimBirth> take_births();
-  // Has a thread that take_births() has not told of take nothing by itself any more, so that others may place
-  // it, should it not have gone past the library anyhow. False: it is taking its mask, and is told of soon.
+  // Keeps a thread that take_births() has not reported from taking a mask, so that it can be placed in case
+  // it never passes the shim. Returns false if it is taking its mask now; it is then reported soon.
   [[nodiscard]] bool hold_back(pid_t thread);
 
  private:
@@ -79,9 +80,9 @@ class BirthShim {
   Descriptor board_file_;
   millrace_birth_board* board_;
   std::unique_ptr<Starters> starters_;
-  // As on the board, where the program might change them.
+  // A copy of the board's list, because the program could overwrite the board.
   std::vector<millrace_given_mask> given_;
-  std::bitset<millrace_board_slots> told_;  // the births that were taken
+  std::bitset<millrace_board_slots> told_;  // the births that were reported
 };
 
 }  // namespace millrace::placement

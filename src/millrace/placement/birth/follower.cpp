@@ -23,7 +23,7 @@ std::optional<ProgramEnd> wait_for(pid_t process) {
     const pid_t found = wait4(-1, &end.status, WUNTRACED, &end.usage);
     if (found < 0 && errno == EINTR) continue;
     if (found < 0) return std::nullopt;
-    // Descendants whose makers have ended, which are left to this process.
+    // Orphaned descendants, which were reparented to this process.
     if (found != process) continue;
     if (!WIFSTOPPED(end.status)) return end;
     if (stopped_as_a_job(WSTOPSIG(end.status))) {
@@ -63,7 +63,7 @@ void Follower::follow(pid_t process, bool traced) {
     told = true;
     tell_end(end);
   });
-  // Nobody tells of the end of a process that is neither traced nor this one's child.
+  // A process that is neither traced nor a child of this one has nothing that reports its end.
   if (!told && !tracer_.handed_over()) tell_end(std::nullopt);
 }
 
@@ -87,8 +87,8 @@ Result<Launched> Follower::launch(WaitingProgram& program, bool trace) {
     const pid_t process = program.process();
     Launched result;
     try {
-      // It waits, so it is there; known before it is traced, so that it is never held for somebody who gave
-      // up.
+      // It waits, so it exists. Register it before tracing, so that an abandoned attempt does not leave it
+      // stopped.
       std::ignore = threads_->process_began(process);
       const Status followed = trace ? tracer_.follow(process) : Status();
       result.traced = trace && followed;

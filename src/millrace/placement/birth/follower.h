@@ -1,4 +1,4 @@
-// Follower: a thread that sees a program's births by ptrace, or only its end, and launches it.
+// Follower: launches a program and observes its births by ptrace, or only its end, in a thread of its own.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -15,43 +15,42 @@
 
 namespace millrace::placement {
 
-// How the program came to run.
+// How the program was started.
 struct Launched {
   bool traced = false;
-  std::string not_traced;  // why, where it was asked for and could not be
+  std::string not_traced;  // the reason if tracing was requested and failed
   std::int64_t time_ns = 0;
-  int exec_error = 0;  // error number for which it could not be executed
+  int exec_error = 0;  // error number if it could not be executed
 };
 
-// Used by one thread.
+// Not thread-safe.
 class Follower {
  public:
-  // `threads` outlives the follower.
+  // `threads` must outlive the follower.
   explicit Follower(ThreadRegister& threads);
-  // As stop(); a program that is not traced is waited for.
+  // Calls stop(). Waits for the end of a program that is not traced.
   ~Follower();
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Lets the program run and returns once it does. Failure when it cannot be followed at all; it has not
-  // begun then.
+  // Starts the program and returns once it runs. Fails if it cannot be followed at all; it has not begun
+  // then.
   Result<Launched> launch(WaitingProgram& program, bool trace);
-  // Joins a running program by ptrace. Failure when that is not permitted.
+  // Attaches to a running program by ptrace. Fails if that is not permitted.
   Status attach(pid_t process);
 
   // Readable once the program has ended.
   [[nodiscard]] int end_descriptor() const { return ended_.get(); }
-  // After that. Nothing when the end could not be waited for.
+  // Call this after end_descriptor() is readable. Returns nothing if the end could not be waited for.
   [[nodiscard]] std::optional<ProgramEnd> end() { return end_.get(); }
-  // See Tracer; of programs that are not traced, nothing happens.
+  // See Tracer. No effect on programs that are not traced.
   void hand_over() { tracer_.hand_over(); }
   [[nodiscard]] bool handed_over() const { return tracer_.handed_over(); }
   [[nodiscard]] Tracer::LetGo let_go() const { return tracer_.let_go(); }
   void on_exec(std::function<bool(pid_t)> untraceable) { tracer_.on_exec(std::move(untraceable)); }
   void on_hand_over(std::function<void()> prepare) { tracer_.on_hand_over(std::move(prepare)); }
 
-  // Ends following, once the births are told of that are under way; the program, or what it has left, goes
-  // on.
+  // Stops following once births under way have been reported. The program and its descendants go on.
   void stop();
 
  private:

@@ -1,4 +1,4 @@
-// ForwardedSignals: signals to this process that are for the program it runs.
+// ForwardedSignals: signals to this process that are meant for the program it runs.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -11,13 +11,13 @@
 
 namespace millrace::placement {
 
-// Interrupts a system call of the thread that traces, and does nothing else. No kernel and no program sends
-// it; unlike a real-time signal it arrives also where none may be queued (RLIMIT_SIGPENDING, which all
-// processes of a user share).
+// Interrupts a system call of the tracing thread and has no other effect. Neither the kernel nor other
+// programs send it. Unlike a real-time signal it arrives even if no more can be queued (RLIMIT_SIGPENDING,
+// which all processes of a user share).
 inline constexpr int waking_signal = SIGSTKFLT;
 
-// All that anybody may send, but those by which this process itself would tell of a fault, waits for
-// children, or is stopped and continued by. Safe between fork and exec.
+// All signals that others may send, except this process's fault signals, SIGCHLD, and the signals that stop
+// and continue it. Safe between fork and exec.
 [[nodiscard]] inline sigset_t forwarded_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -29,8 +29,8 @@ inline constexpr int waking_signal = SIGSTKFLT;
   return signals;
 }
 
-// Blocks them and reads them from a descriptor while it lives; to be made before other threads, which inherit
-// that they are blocked.
+// Blocks the signals and reads them from a descriptor during its lifetime. Make it before other threads,
+// because they inherit the blocked set.
 class ForwardedSignals {
  public:
   ForwardedSignals() {
@@ -42,7 +42,7 @@ class ForwardedSignals {
   ForwardedSignals(const ForwardedSignals&) = delete;
   ForwardedSignals& operator=(const ForwardedSignals&) = delete;
 
-  // Readable when there is one; -1 where the kernel gives none.
+  // Readable if a signal is pending; -1 if there is no descriptor.
   [[nodiscard]] int descriptor() const { return file_.get(); }
   [[nodiscard]] std::optional<signalfd_siginfo> take() {
     signalfd_siginfo info{};

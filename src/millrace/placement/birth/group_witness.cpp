@@ -18,7 +18,7 @@
 
 namespace millrace::placement {
 
-// In the witness, which may be the fork of one thread among several: nothing here takes memory or a lock.
+// Runs in the witness, which may be forked from a multithreaded process: it neither allocates nor locks.
 void GroupWitness::watch(int telling, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
@@ -32,7 +32,7 @@ void GroupWitness::watch(int telling, pid_t parent) {
   while (true) {
     siginfo_t info;
     const int signal = sigwaitinfo(&forwarded, &info);
-    // Nobody asks for the kernel's own (is_for_program()).
+    // is_for_program() never asks about signals from the kernel.
     if (signal > 0 && info.si_code > 0) continue;
     const Seen seen{signal, info.si_pid, now_ns()};
     if (signal > 0 && write(0, &seen, sizeof(seen)) < 0 && errno == EPIPE) _exit(0);
@@ -56,7 +56,7 @@ Result<GroupWitness> GroupWitness::start() {
 
 GroupWitness::~GroupWitness() {
   process_.kill(SIGKILL);
-  // Who waits for the program's end may have been told of this one.
+  // A thread that waits for the program's end may have reaped it already.
   process_.wait();
 }
 
@@ -66,16 +66,17 @@ void GroupWitness::read_seen() {
     seen_.push_back(seen);
 }
 
-// Whether the witness has got it and not told of it yet: it sleeps only while there is nothing to tell.
+// True if the witness has received the signal but not reported it yet. It sleeps only if it has nothing to
+// report.
 bool GroupWitness::is_behind(int signal) const {
   const auto stat = read_task_stat(process(), process());
   return stat && stat->state != 'Z' && (stat->state != 'S' || is_pending(process(), signal));
 }
 
 bool GroupWitness::saw(int signal, pid_t sender, std::int64_t taken_ns) {
-  // Whoever sends to a group reaches one after the other, without a pause.
+  // A signal to a group reaches its processes one after the other, without a pause.
   constexpr std::int64_t sending_ns = 10'000'000;
-  // For a witness that is stopped as well.
+  // A limit, in case the witness is stopped as well.
   constexpr std::int64_t longest_ns = 1'000'000'000;
   constexpr int pause_ms = 1;
   const std::int64_t begun_ns = now_ns();

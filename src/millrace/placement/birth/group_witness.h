@@ -1,4 +1,4 @@
-// GroupWitness: tells signals to this process alone from those to its whole process group.
+// GroupWitness: tells signals to this process alone from signals to its whole process group.
 #pragma once
 
 #include "millrace/base/child_process.h"
@@ -12,27 +12,28 @@
 
 namespace millrace::placement {
 
-// A process in this one's group that does nothing but tell which signals reach it: nobody sends it any but by
-// sending them to the group. A program in the same group has got those by itself.
+// A helper process in this one's group that only reports which signals reach it. It gets a signal only if the
+// whole group does, and then a program in the same group has got the signal too.
 //
-// Used by one thread at a time.
+// Not thread-safe.
 class GroupWitness {
  public:
-  // Signals that are passed on must be blocked here already. By any thread, also beside others.
+  // Call this after blocking the signals to be forwarded. Any thread may call it, even if others run.
   [[nodiscard]] static Result<GroupWitness> start();
   GroupWitness(GroupWitness&&) noexcept = default;
   GroupWitness& operator=(GroupWitness&&) = delete;
-  // It ends, as it does with this process for any reason.
+  // Ends the witness. It also ends when this process ends for any reason.
   ~GroupWitness();
 
   [[nodiscard]] pid_t process() const { return process_.number(); }
-  // Whether a signal from `sender` that this process has taken reached the witness, too. Waits until the
-  // witness has told of all that it got. taken_ns: on the clock of now_ns(), just before it was taken; others
-  // of its number that the witness had got by then reached this process as one with it.
+  // True if a signal from `sender` that this process received also reached the witness. Waits until the
+  // witness has reported everything it received. taken_ns: the time just before the signal was taken, on the
+  // clock of now_ns(). Signals of the same number that the witness had received by then were merged into this
+  // one.
   [[nodiscard]] bool saw(int signal, pid_t sender, std::int64_t taken_ns);
 
  private:
-  // Written into a pipe at once and as a whole.
+  // Small enough for an atomic write to a pipe.
   struct Seen {
     int signal = 0;
     pid_t sender = 0;

@@ -9,8 +9,8 @@
 namespace millrace::placement {
 namespace {
 
-// What the kernel takes; where a processor has no restorer, the mask comes earlier. Of no matter for actions
-// without a handler, which are all zero behind it.
+// The kernel's structure. Processors without a restorer have the mask earlier. That does not matter here,
+// because actions without a handler are zero from there on.
 struct KernelAction {
   std::uintptr_t handler = 0;
   unsigned long flags = 0;
@@ -42,7 +42,7 @@ void IgnoredSignals::restore() const {
     const bool wanted = ignored_[static_cast<std::size_t>(signal)];
     if (wanted == present.ignored_[static_cast<std::size_t>(signal)]) continue;
     const KernelAction action{.handler = wanted ? ignore : 0};
-    action_of(signal, &action, nullptr);  // SIGKILL and SIGSTOP are never ignored, so nothing is refused
+    action_of(signal, &action, nullptr);  // SIGKILL and SIGSTOP are never ignored, so this cannot fail
   }
 }
 

@@ -1,20 +1,20 @@
-// IgnoredSignals: which signals a process ignores, as the program that it executes inherits it.
+// IgnoredSignals: the signals that a process ignores, which an executed program inherits.
 #pragma once
 
 #include <bitset>
 
 namespace millrace::placement {
 
-// All signals of the kernel, also those that the C library keeps for itself and neither shows nor lets
-// anybody change: creating a thread makes it handle one that may have been ignored.
+// Covers all kernel signals, also those that the C library reserves and hides. Creating a thread makes the
+// library install a handler for one of those, even if it had been ignored.
 class IgnoredSignals {
  public:
   IgnoredSignals() = default;  // none
-  // Those of this process at this moment.
+  // The signals that this process ignores now.
   [[nodiscard]] static IgnoredSignals now();
 
-  // Ignores these and no others; signals with handlers, which a program that is executed does not inherit,
-  // are left alone unless they are to be ignored. Safe between fork and exec.
+  // Ignores these signals and no others. Signals with handlers, which an executed program does not inherit,
+  // are left alone unless they are in the set. Safe between fork and exec.
   void restore() const;
 
   [[nodiscard]] bool contains(int signal) const {

@@ -32,7 +32,7 @@ void InheritedState::take_over(pid_t maker) const {
     setitimer(timers[i], &set_[i], nullptr);
   if (parent_death_signal_ == 0) return;
   prctl(PR_SET_PDEATHSIG, parent_death_signal_);
-  if (getppid() != maker) raise(parent_death_signal_);  // it ended before the line above
+  if (getppid() != maker) raise(parent_death_signal_);  // the parent ended before the line above
 }
 
 void InheritedState::give_up_timers() const {

@@ -1,4 +1,4 @@
-// InheritedState: what a process keeps when it executes a program, and its children do not get.
+// InheritedState: attributes that a process keeps across exec but does not pass to its children.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,21 +10,21 @@
 
 namespace millrace::placement {
 
-// A program that is started by a child finds it all the same. Safe between fork and exec, but for
+// Passes them on, so that a program run in a child still finds them. Safe between fork and exec, except
 // hand_down().
 class InheritedState {
  public:
-  // What this process has.
+  // The attributes of this process.
   [[nodiscard]] static InheritedState now();
 
-  // In the maker: gives its new child, which waits, the class that it had itself, where it has asked the
-  // kernel to reset that for children (SCHED_RESET_ON_FORK, `chrt -R`). Failure where that takes a right that
-  // is missing.
+  // Call this in the parent, while the new child waits. If the parent asked the kernel to reset the
+  // scheduling class for children (SCHED_RESET_ON_FORK, `chrt -R`), gives the child the parent's class. Fails
+  // if that needs a missing privilege.
   [[nodiscard]] Status hand_down(pid_t child) const;
-  // In the child, right before it executes the program: the parent-death signal, the flag of subreapers, and
-  // the timers. maker: its parent as it was made.
+  // Call this in the child just before exec. Sets the parent-death signal, the subreaper flag and the timers.
+  // maker: its parent at the fork.
   void take_over(pid_t maker) const;
-  // In the maker, once the child has its timers: they run out there alone.
+  // Call this in the parent once the child has the timers, so that they expire only there.
   void give_up_timers() const;
 
  private:

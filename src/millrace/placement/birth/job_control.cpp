@@ -14,12 +14,10 @@
 namespace millrace::placement {
 namespace {
 
-// Relaxed: the number alone is of interest, and the kernel has run the handler before what it continues goes
-// on.
+// Relaxed: only the number matters, and the kernel runs the handler before the continued thread goes on.
 std::atomic<unsigned> times_continued{0};
 
-// Whether nobody waits for this process's group in its session: such a group is not stopped by a terminal's
-// signals.
+// True if this process's group is orphaned in its session. Terminal signals do not stop such a group.
 bool is_in_orphaned_group() {
   pid_t member = getpid();
   while (true) {
@@ -30,7 +28,7 @@ bool is_in_orphaned_group() {
   }
 }
 
-// Whether a child that was waited for as it stopped has gone on and stopped again.
+// True if a child that was reported as stopped has continued and stopped again.
 bool has_stopped_again(pid_t child) {
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
@@ -71,8 +69,8 @@ void stop_this_process(int signal, const std::function<bool()>& is_stopped) {
   struct sigaction kept{};
   usual.sa_handler = SIG_DFL;
   sigaction(signal, &usual, &kept);
-  // It waits from here on, and the kernel takes it away where SIGCONT comes: what continues the program after
-  // it was found stopped continues this process as well.
+  // From here on the signal is pending, and SIGCONT cancels it. So a SIGCONT that continues the program after
+  // it was found stopped also continues this process.
   syscall(SYS_tgkill, getpid(), gettid(), signal);
   if (is_stopped()) {
     pthread_sigmask(SIG_UNBLOCK, &one, nullptr);

@@ -1,4 +1,4 @@
-// Job control: a shell knows this process, and is to see it stop and go on as it would have seen the program.
+// Job control: makes this process stop and continue like the program, for the shell that waits for it.
 #pragma once
 
 #include <csignal>
@@ -12,29 +12,29 @@ namespace millrace::placement {
   return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-// Whether a shell has put this process's group in front of its terminal.
+// True if this process's group is in the foreground of its terminal.
 [[nodiscard]] bool in_foreground();
 
-// Whether a program that is not traced was stopped by a signal in the way of a job: by its terminal, by
-// itself as editors and pagers do, or by whoever has stopped this process. Who stops it by SIGSTOP from
-// elsewhere, where no shell waits for the terminal, will continue it alone.
+// True if an untraced program was stopped like a shell's job: by its terminal, by itself as editors and
+// pagers do, or together with this process. A SIGSTOP from elsewhere, with no shell waiting at the terminal,
+// is left to its sender, who will continue the program alone.
 [[nodiscard]] inline bool stopped_as_a_job(int signal) { return signal != SIGSTOP || in_foreground(); }
 
-// How often this process was continued by SIGCONT while the calling thread has watched for that. To be asked
-// by that thread, and right if no other thread has SIGCONT unblocked: then it is told before it goes on.
+// How often SIGCONT has continued this process since the calling thread began to watch. Call it from that
+// thread. It is accurate only if SIGCONT is blocked in all other threads: the handler then runs before this
+// thread goes on.
 [[nodiscard]] unsigned continuations();
 void watch_continuations();
 
-// Stops this process by the signal by which the program was stopped, which a shell tells its user. Returns
-// when it goes on. Nothing happens where whoever has stopped both has continued both meanwhile: `is_stopped`,
-// asked once, says whether the program is still.
+// Stops this process with the signal that stopped the program, so that the shell reports that signal. Returns
+// when the process continues. Does nothing if both were continued meanwhile: `is_stopped`, called once, tells
+// whether the program is still stopped.
 void stop_this_process(int signal, const std::function<bool()>& is_stopped);
 
-// For a program that is not traced and was stopped: whether it still is, and was not continued and stopped
-// again.
+// For an untraced program that was stopped: true if it has been stopped ever since.
 [[nodiscard]] bool is_still_stopped(pid_t program);
-// SIGCONT to the process group continues the program as well; sent to this process alone, it is passed on.
-// For a program that is not traced.
+// Continues an untraced program after SIGCONT. A SIGCONT to the process group has already continued the
+// program; one to this process alone is passed on.
 void continue_with_this_process(pid_t program);
 
 }  // namespace millrace::placement

@@ -14,7 +14,7 @@ namespace {
 constexpr int not_found = 127;
 constexpr int not_executable = 126;
 
-// Everything that the new process needs, made before it exists: it may allocate nothing.
+// Everything that the new process needs. It is made before the fork, because the child must not allocate.
 struct Prepared {
   std::vector<char*> arguments;
   std::vector<char*> environment;
@@ -39,17 +39,17 @@ Prepared prepare(const LaunchSettings& settings) {
   return prepared;
 }
 
-// In the new process.
+// Runs in the new process.
 [[noreturn]] void run_program(const LaunchSettings& settings, const Prepared& prepared,
                               const InheritedState& state, pid_t maker, int go, int error) {
   char word = 0;
   if (read(go, &word, 1) != 1) _exit(not_executable);
-  // Out of the way of the descriptors that the program is given.
+  // Moved clear of the descriptors that the program is given.
   constexpr int beyond = 1001;
   const int moved = fcntl(error, F_DUPFD_CLOEXEC, beyond);
   for (const auto& [here, there] : settings.descriptors)
     if (here == there)
-      fcntl(there, F_SETFD, 0);  // which dup2() would not change
+      fcntl(there, F_SETFD, 0);  // dup2() would leave close-on-exec set
     else
       dup2(here, there);
   settings.ignored_signals.restore();
@@ -57,7 +57,7 @@ Prepared prepare(const LaunchSettings& settings) {
   sigprocmask(SIG_SETMASK, &settings.blocked_signals, nullptr);
   execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment.data());
   const int reason = errno;
-  // Nobody to tell when this fails too; the exit code says it as well.
+  // If this write fails, the exit code still tells the reason.
   [[maybe_unused]] const ssize_t told = write(moved < 0 ? error : moved, &reason, sizeof(reason));
   _exit(reason == ENOENT ? not_found : not_executable);
 }

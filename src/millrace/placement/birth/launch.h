@@ -1,4 +1,4 @@
-// Launch: a program that waits, ready to run, until whoever follows it is ready too.
+// Launch: prepares a program in a process that waits until the follower is ready.
 #pragma once
 
 #include "millrace/base/child_process.h"
@@ -16,18 +16,18 @@
 
 namespace millrace::placement {
 
-// What the program finds when it begins.
+// What the program starts with.
 struct LaunchSettings {
   std::vector<std::string> command;      // not empty; the first word is looked up as a shell does
-  std::vector<std::string> environment;  // "NAME=value", in addition to this process's
+  std::vector<std::string> environment;  // "NAME=value", in addition to this process's variables
   std::vector<std::pair<int, int>>
-      descriptors;                 // (number here, number there), in addition to all inheritable
-  sigset_t blocked_signals{};      // as this process had them before it changed them
-  IgnoredSignals ignored_signals;  // likewise
+      descriptors;                 // (number here, number there), in addition to all inheritable ones
+  sigset_t blocked_signals{};      // as this process inherited them
+  IgnoredSignals ignored_signals;  // as this process inherited them
 };
 
-// A process that has not begun its program yet. Ended, without having run it, when this object is destroyed
-// before begin().
+// A process that has not begun its program yet. If this object is destroyed before begin(), the process ends
+// without running it.
 class WaitingProgram {
  public:
   [[nodiscard]] static Result<WaitingProgram> make(const LaunchSettings& settings);
@@ -36,10 +36,10 @@ class WaitingProgram {
   ~WaitingProgram();
 
   [[nodiscard]] pid_t process() const { return process_.number(); }
-  // To send it signals, until this object is destroyed; whoever follows it waits for its end.
+  // For sending it signals while this object exists; the follower waits for its end.
   [[nodiscard]] const ChildProcess& child() const { return process_; }
-  // Lets it run. 0, or the error number for which the program could not be executed; the process then ends
-  // with the code that shells give (127 not found, 126 otherwise) and is to be waited for as any other.
+  // Lets the program run. Returns 0, or the error number if it could not be executed. The process then ends
+  // with the shell's exit code (127 not found, 126 otherwise) and must be waited for as usual.
   [[nodiscard]] int begin();
 
  private:
@@ -52,8 +52,7 @@ class WaitingProgram {
   Descriptor error_;
 };
 
-// Becomes the program, as if this process had never been anything else. Returns only where it cannot be
-// executed, the error number.
+// Replaces this process by the program. Returns only if that fails, with the error number.
 [[nodiscard]] int become(const LaunchSettings& settings);
 
 }  // namespace millrace::placement

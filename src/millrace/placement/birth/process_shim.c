@@ -16,18 +16,18 @@
 
 #include <sys/syscall.h>
 
-/* A process has the mask of the thread that makes it. After fork() and vfork() it puts back by itself what
- * that had before. What posix_spawn(), system() and popen() start has no moment for that; so there the thread
- * puts back its own first, and enters itself on the board, where millrace sees it and gives it its place
- * again. It does not take it again by itself: millrace may be gone by then.
+/* A new process inherits the mask of the thread that makes it. After fork() and vfork() it puts back that
+ * thread's original mask itself. posix_spawn(), system() and popen() offer no moment for that. So the calling
+ * thread first puts back its own mask and registers on the board. millrace sees the entry and gives the
+ * thread its mask again. The thread does not take it back itself, because millrace may be gone by then.
  *
- * In a process between vfork() and exec its maker's memory is shared, so nothing is written there, nor is
- * anything allocated or locked. */
+ * A process between vfork() and exec shares its parent's memory. So the shim writes nothing there, and
+ * neither allocates nor locks. */
 
 #define EXPORTED __attribute__((visibility("default")))
 
 static struct millrace_birth_board* board;
-static pid_t process; /* the one that this memory belongs to, but for what vfork() makes */
+static pid_t process; /* the process that owns this memory; vfork() children share it */
 
 static int (*real_posix_spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*,
                                const posix_spawnattr_t*, char* const*, char* const*);
@@ -70,7 +70,7 @@ static void begin_as_process(void) {
   errno = kept;
 }
 
-/* The caller's entry, made where there is none; NULL: there is no room for one. */
+/* Returns the caller's entry, made if necessary; NULL if the table is full. */
 static MILLRACE_ATOMIC(uint32_t) * own_entry(void) {
   const uint32_t thread = (uint32_t)syscall(SYS_gettid);
   MILLRACE_ATOMIC(uint32_t)* free_entry = NULL;
@@ -82,7 +82,7 @@ static MILLRACE_ATOMIC(uint32_t) * own_entry(void) {
   return free_entry;
 }
 
-/* So that its place does not come between it and what it starts. */
+/* So that millrace does not set the mask between put-back and start. */
 static void wait_while_held(MILLRACE_ATOMIC(uint32_t) * entry, uint32_t thread) {
   enum { patience_ns = 2000000, second_ns = 1000000000 };
   struct timespec begun, now;
@@ -96,13 +96,13 @@ static void wait_while_held(MILLRACE_ATOMIC(uint32_t) * entry, uint32_t thread) 
   atomic_compare_exchange_strong(entry, &held, thread);
 }
 
-/* Returns what done_starting() takes. */
+/* Returns the argument for done_starting(). */
 static MILLRACE_ATOMIC(uint32_t) * begin_starting(void) {
   if (board == NULL || atomic_load_explicit(&board->traced, memory_order_relaxed)) return NULL;
   const uint32_t thread = (uint32_t)syscall(SYS_gettid);
   MILLRACE_ATOMIC(uint32_t)* entry = own_entry();
   if (entry == NULL) return NULL;
-  /* One that is still entered has what it put back before, and is given its place as soon as it may be. */
+  /* A thread that is still registered has its original mask, and is given millrace's as soon as possible. */
   uint32_t before;
   do {
     wait_while_held(entry, thread);
@@ -110,12 +110,12 @@ static MILLRACE_ATOMIC(uint32_t) * begin_starting(void) {
   } while (!atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING) &&
            before == (thread | MILLRACE_HELD));
   const bool was_entered = before == thread;
-  /* A signal's handler starts one as well; whoever began before it ends that. */
+  /* A signal handler starts a program as well; the interrupted call completes the entry. */
   const bool starts_two = before == (thread | MILLRACE_STARTING);
   const uint64_t* original = own_original();
   if (original == NULL) return was_entered ? entry : NULL;
   if (!was_entered && !starts_two) {
-    /* Somebody else was faster in taking it: seldom, and no more than a program with the caller's mask. */
+    /* Another thread took the entry first. This is rare, and only leaves a program with the caller's mask. */
     before = 0;
     if (!atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING)) return NULL;
   }
@@ -128,7 +128,7 @@ static void done_starting(void* argument) {
   if (entry != NULL) atomic_fetch_and(entry, ~MILLRACE_STARTING);
 }
 
-/* Before an exec, of a process that vfork() or another call made, or of this one. */
+/* Runs before an exec, in a vfork() child or in this process itself. */
 static void begin_executing(void) {
   const int kept = errno;
   if (board != NULL && millrace_in_own_process())
@@ -146,7 +146,7 @@ void millrace_watch_processes(struct millrace_birth_board* shared) {
   pthread_atfork(NULL, NULL, begin_as_process);
 }
 
-/* Those that are called before the board was looked for, by another library's constructor, find them too. */
+/* Also finds functions that another library's constructor calls before the board was looked up. */
 __attribute__((constructor)) static void find_functions(void) {
   *(void**)&real_posix_spawn = millrace_next_function("posix_spawn");
   *(void**)&real_posix_spawnp = millrace_next_function("posix_spawnp");
@@ -176,7 +176,7 @@ EXPORTED int posix_spawnp(pid_t* child, const char* file, const posix_spawn_file
   return error;
 }
 
-/* It may be cancelled. */
+/* A thread can be cancelled in system(). */
 EXPORTED int system(const char* command) {
   if (real_system == NULL) find_functions();
   int status = 0;
@@ -217,8 +217,8 @@ EXPORTED int execvpe(const char* file, char* const arguments[], char* const envi
 
 EXPORTED int execvp(const char* file, char* const arguments[]) { return execvpe(file, arguments, environ); }
 
-/* The arguments that begin with `first`, up to the null that ends them, as an array of the calling
- * function's; `rest` is left behind that null. */
+/* Collects the arguments from `first` up to the terminating null in an array of the calling function; `rest`
+ * is left after that null. */
 #define COLLECT(arguments, first, rest)                                                                      \
   va_list rest;                                                                                              \
   va_start(rest, first);                                                                                     \

@@ -1,19 +1,20 @@
-/* process_shim: what a program starts begins with the mask that the program was given, not with that of the
- * thread which starts it. A part of the birth shim. */
+/* process_shim: processes that the program starts begin with the program's own mask, not with the mask of the
+ * thread that starts them. Part of the birth shim. */
 #pragma once
 
 #include "birth_board.h"
 
-/* By birth_shim.c. */
-void* millrace_next_function(const char* name); /* that which a function of this library hides; NULL: none */
-int millrace_has_chosen(void); /* whether the program has given the calling thread a mask, as far as known */
-void millrace_become_main(void); /* in a process that was forked, which begins with the calling thread */
+/* Provided by birth_shim.c. */
+void* millrace_next_function(const char* name); /* the function that this library hides; NULL: none */
+int millrace_has_chosen(void);   /* whether the program gave the calling thread a mask, as far as known */
+void millrace_become_main(void); /* call in a forked process, whose first thread is the caller */
 
-/* From now on; `board` is there for as long as the process is. */
+/* Starts watching. `board` must stay valid as long as the process exists. */
 void millrace_watch_processes(struct millrace_birth_board* board);
-/* Not so between vfork() and exec, where the memory is the maker's. */
+/* False between vfork() and exec, where the memory belongs to the parent. */
 int millrace_in_own_process(void);
-/* What a thread had before millrace gave it `mask`, of millrace_board_words; NULL: millrace did not. */
+/* Returns the mask that a thread had before millrace gave it `mask` (millrace_board_words long); NULL if
+ * millrace did not give it. */
 const uint64_t* millrace_original_of(const uint64_t* mask);
-/* Gives the calling thread what it had before millrace gave it what it has. */
+/* Gives the calling thread the mask that it had before millrace changed it. */
 void millrace_put_back(void);

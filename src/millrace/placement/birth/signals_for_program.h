@@ -1,4 +1,4 @@
-// Which signals to this process are to be passed on to the program.
+// Decides which signals to this process are passed on to the program.
 #pragma once
 
 #include "millrace/placement/apply/thread_register.h"
@@ -10,17 +10,17 @@
 
 namespace millrace::placement {
 
-// Not those that the program has got by itself, as the terminal's, and whatever is sent to the process group,
-// nor the program's own, which mean its group, or the shell that it takes this process for. taken_ns: when it
-// was taken, see GroupWitness. Without a witness (null), signals to the group arrive twice. May wait for some
-// milliseconds.
+// False for signals that the program has already received, such as those from the terminal or to the process
+// group. Also false for signals from the program itself, which are meant for its group or for the shell that
+// it takes this process for. taken_ns: when the signal was taken, see GroupWitness. Without a witness (null),
+// signals to the group arrive twice. May block for some milliseconds.
 [[nodiscard]] inline bool is_for_program(const signalfd_siginfo& signal, std::int64_t taken_ns,
                                          const ThreadRegister& threads, GroupWitness* witness) {
   const auto sender = static_cast<pid_t>(signal.ssi_pid);
   const auto number = static_cast<int>(signal.ssi_signo);
-  // Of an alarm that was set before this process began, which the program would have inherited.
+  // An alarm that was set before this process began. The program would have inherited it.
   const bool alarm = number == SIGALRM || number == SIGVTALRM || number == SIGPROF;
-  // The kernel's other ones are the terminal's.
+  // All other signals from the kernel are the terminal's.
   if (signal.ssi_code > 0) return alarm;
   if (threads.knows(sender)) return false;
   return witness == nullptr || !witness->saw(number, sender, taken_ns);

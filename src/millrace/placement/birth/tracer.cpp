@@ -20,13 +20,13 @@
 namespace millrace::placement {
 namespace {
 
-// Not PTRACE_O_EXITKILL: when the tracer dies, the program goes on.
+// Without PTRACE_O_EXITKILL: if the tracer dies, the program goes on.
 constexpr unsigned long options =
     PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
 
-// Those that cannot stop when tracing is to end are waited for so long, as long as they may make somebody.
+// When tracing is to end, how long to wait for threads that cannot stop and may still make others.
 constexpr std::int64_t last_births_ns = 1'000'000'000;
-// One that sleeps where no signal wakes it does so for a moment, or waits for the process that it has made.
+// A thread in uninterruptible sleep is there only for a moment, or waits for the process that it has made.
 constexpr std::int64_t last_sleeps_ns = 50'000'000;
 
 pid_t event_message(pid_t thread) {
@@ -62,10 +62,10 @@ Status Tracer::follow(pid_t process) {
 }
 
 Status Tracer::attach(pid_t process) {
-  // Known before it is traced: whoever traces a process and then leaves it untold holds it for ever.
+  // Register it before tracing. A process that is traced without being known would stay stopped for ever.
   if (auto known = threads_->process_began(process); !known) return known;
   if (root_ == 0) root_ = process;
-  // Threads may be born by threads that are not traced yet, so lists are read until they hold nothing new.
+  // Threads that are not traced yet may make others, so lists are read until they contain nothing new.
   bool first = true;
   for (bool found = true; found;) {
     found = false;
@@ -73,7 +73,7 @@ Status Tracer::attach(pid_t process) {
       if (owner_.contains(thread)) continue;
       if (const auto seized = seize(thread); !seized) {
         if (first) return seized;
-        continue;  // ended meanwhile, or is a birth that was reported already
+        continue;  // it ended meanwhile, or its birth was reported already
       }
       first = false;
       owner_[thread] = process;
@@ -88,7 +88,7 @@ Status Tracer::attach(pid_t process) {
 }
 
 void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
-  // Whoever started this process may have blocked it.
+  // The parent of this process may have blocked it.
   sigset_t waking;
   sigemptyset(&waking);
   sigaddset(&waking, waking_signal);
@@ -97,7 +97,8 @@ void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
   std::int64_t stopping_since_ns = 0;
   while (true) {
     ProgramEnd end;
-    // Acquire pairs with stop()'s release: who stops now is seen after whatever was restored before.
+    // Acquire pairs with stop()'s release: stops from now on are seen after everything that was restored
+    // before.
     const bool stopping = stop_.load(std::memory_order_acquire);
     if (stopping && stopping_since_ns == 0) stopping_since_ns = now_ns();
     if (stopping || asked_to_hand_over_.load(std::memory_order_relaxed)) begin_hand_over(LetGo::asked);
@@ -137,10 +138,10 @@ void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
   done_.store(true, std::memory_order_release);
 }
 
-// Begins the lives of threads whose makers have said nothing.
+// Starts threads whose makers have reported nothing.
 void Tracer::adopt_orphans(std::int64_t now) {
-  // Between a child's first stop and its maker's there are some microseconds, unless the maker has to wait
-  // for a CPU; then only what it hands down is guessed.
+  // A child's first stop and its maker's stop are some microseconds apart, unless the maker has to wait for a
+  // CPU. In that case, what it passes on is only guessed.
   constexpr std::int64_t patience_ns = 20'000'000;
   for (auto child = early_.begin(); child != early_.end();) {
     if (now - child->second < patience_ns) {
@@ -154,7 +155,7 @@ void Tracer::adopt_orphans(std::int64_t now) {
   }
 }
 
-// A root that was not continued together with this process; to be called once there is nothing to be told of.
+// Continues a root that was not continued together with this process. Call this when no events are pending.
 void Tracer::continue_in_time(std::int64_t now) {
   if (continue_root_at_ns_ != 0 && now >= continue_root_at_ns_) {
     continue_root_at_ns_ = 0;
@@ -162,7 +163,7 @@ void Tracer::continue_in_time(std::int64_t now) {
   }
 }
 
-// A first thread that ended before the others never stops again; its end is told of with the last one's.
+// A first thread that ended before the others never stops again; its end is reported with the last one's.
 void Tracer::forget_the_dead(std::int64_t now) {
   constexpr std::int64_t between_looks_ns = 10'000'000;
   if (now - looked_for_dead_ns_ < between_looks_ns) return;
@@ -174,7 +175,7 @@ void Tracer::forget_the_dead(std::int64_t now) {
   });
 }
 
-// Whether somebody may still stop or make somebody, after so long since tracing was to end.
+// True if a thread may still stop or make another, this long after tracing was to end.
 bool Tracer::may_tell_more(std::int64_t waited_ns) const {
   if (waited_ns < last_sleeps_ns) return true;
   if (waited_ns >= last_births_ns) return false;
@@ -184,7 +185,7 @@ bool Tracer::may_tell_more(std::int64_t waited_ns) const {
   });
 }
 
-// Each thread stops at its next chance, or is stopped already, and is let go when it tells (resume).
+// Every thread stops at its next chance or is stopped already. It is let go when that is reported (resume).
 void Tracer::begin_hand_over(LetGo reason) {
   if (std::exchange(handing_over_, true)) return;
   if (!stop_.load(std::memory_order_acquire)) {
@@ -200,7 +201,7 @@ void Tracer::hand_over() {
   wake();
 }
 
-// A wait4 that begins just now is ended by the next signal only.
+// A wait4() that begins just now is interrupted only by the next signal.
 void Tracer::wake() {
   if (const pthread_t runner = runner_.load(std::memory_order_relaxed); runner != 0)
     pthread_kill(runner, waking_signal);
@@ -208,7 +209,7 @@ void Tracer::wake() {
 
 void Tracer::stop() {
   stop_.store(true, std::memory_order_release);
-  // Acquire pairs with run()'s release: whatever it did comes before what follows here.
+  // Acquire pairs with run()'s release: everything it did happens before what follows.
   while (!done_.load(std::memory_order_acquire)) {
     wake();
     constexpr useconds_t pause_us = 200;
@@ -234,14 +235,14 @@ void Tracer::handle_event(pid_t thread, int event, int signal) {
   case PTRACE_EVENT_CLONE:
   case PTRACE_EVENT_FORK:
   case PTRACE_EVENT_VFORK: {
-    // Asked now: by the time of the child's own stop its maker may be gone.
+    // Read it now: by the time of the child's own stop, its maker may be gone.
     const pid_t child = event_message(thread);
     const auto maker = owner_.find(thread);
     const Announced announced{maker == owner_.end() ? 0 : maker->second, threads_->heritage_of(thread)};
     if (event == PTRACE_EVENT_CLONE && announced.family != 0 && is_thread_of(child, announced.family))
       threads_->makes_a_thread(thread);
     resume(thread, 0);
-    // Maker's and child's stop come in either order.
+    // The stops of maker and child come in either order.
     if (early_.erase(child) != 0) {
       begin_life(child, announced);
       resume(child, 0);
@@ -268,7 +269,7 @@ void Tracer::handle_event(pid_t thread, int event, int signal) {
     }
     if (thread == root_) continue_root_at_ns_ = 0;
     if (is_stop_signal(signal) && !handing_over_) {
-      // Its process is stopped; it stays so until somebody sends SIGCONT.
+      // Its process is stopped and stays so until SIGCONT arrives.
       ptrace(PTRACE_LISTEN, thread, nullptr, nullptr);
       if (thread == root_ && job_control_) stop_with_the_program(signal);
       return;
@@ -286,23 +287,23 @@ void Tracer::handle_signal(pid_t thread, int signal) {
       ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0) {
     const bool from_kernel = info.si_code > 0;
     continuations_before_stop_ = continuations();
-    // Nobody but the program and its terminal tells a shell's job to stop; who stops it from elsewhere will
-    // continue it alone.
+    // Only the program and its terminal stop a shell's job. A sender elsewhere will continue the program
+    // alone.
     job_control_ = from_kernel || info.si_pid == getpid() ||
                    (owner_.contains(info.si_pid) && (signal != SIGSTOP || in_foreground()));
   }
   resume(thread, signal);
 }
 
-// What has continued this process since the program was told to stop, has continued the program, too.
+// A SIGCONT that continued this process since the program was told to stop also continued the program.
 void Tracer::stop_with_the_program(int signal) {
   stop_this_process(signal, [this] { return continuations() == continuations_before_stop_; });
-  // SIGCONT to the process group has continued the root as well; sent to this process alone, it is passed on.
+  // A SIGCONT to the process group has continued the root as well; one to this process alone is passed on.
   constexpr std::int64_t group_signal_ns = 50'000'000;
   continue_root_at_ns_ = now_ns() + group_signal_ns;
 }
 
-// The first stop of a new thread or process: it has run nothing yet.
+// The first stop of a new thread or process, which has run nothing yet.
 void Tracer::begin_life(pid_t thread, const Announced& child) {
   const pid_t family = child.family == 0 ? process_of(thread) : child.family;
   if (family != thread && family != 0 && (child.family == 0 || is_thread_of(thread, family))) {
@@ -310,13 +311,13 @@ void Tracer::begin_life(pid_t thread, const Announced& child) {
     threads_->thread_began(thread, family, child.heritage);
   } else {
     owner_[thread] = thread;
-    // Where it cannot be followed it runs as the kernel has it.
+    // A process that cannot be followed runs as the kernel schedules it.
     std::ignore = threads_->process_began(thread, child.heritage);
   }
 }
 
 void Tracer::resume(pid_t thread, int signal) {
-  // Fails only when the thread was killed meanwhile; wait4 tells of that.
+  // Fails only if the thread was killed meanwhile, which wait4() reports.
   ptrace(handing_over_ ? PTRACE_DETACH : PTRACE_CONT, thread, nullptr, signal);
   if (handing_over_) owner_.erase(thread);
 }

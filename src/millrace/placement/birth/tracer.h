@@ -20,53 +20,53 @@ namespace millrace::placement {
 
 // How a program ended.
 struct ProgramEnd {
-  int status = 0;  // as waitpid gives it
-  rusage usage{};  // of it and of its descendants that were waited for
+  int status = 0;  // as from waitpid()
+  rusage usage{};  // of the program and its descendants that were waited for
 };
 
-// Threads run at full speed between births, ends, executions and signals: nothing else stops them. If the
-// tracer ends for whatever reason, the kernel lets all go on untraced.
+// Threads run at full speed between births, ends, executions and signals; nothing else stops them. If the
+// tracer ends for any reason, the kernel lets all threads go on untraced.
 //
-// Whoever waits for what happens next, the kernel looks through all threads that are traced: a birth takes
-// the longer the more there are. So many are let go: see most_threads.
+// Each wait makes the kernel scan all traced threads, so births take longer the more threads there are.
+// Beyond most_threads, all threads are let go.
 //
-// The kernel ties tracing to a thread: all functions but stop(), hand_over() and handed_over()
-// belong to the thread that called the first one, and when that thread ends, tracing ends.
+// The kernel ties tracing to a thread. All functions except stop(), hand_over() and handed_over() must be
+// called from the thread that made the first call. When that thread ends, tracing ends.
 class Tracer {
  public:
-  // `threads` is told of what happens and outlives the tracer.
+  // Reports everything to `threads`, which must outlive the tracer.
   explicit Tracer(ThreadRegister& threads);
 
-  // With more threads at once, all is handed over.
+  // With more threads at one time, all are handed over.
   static constexpr std::size_t most_threads = 1024;
 
   // Begins to trace a process that waits to be launched and that `threads` knows.
   Status follow(pid_t process);
-  // Begins to trace all threads of a running process and its descendants. Failure, naming the reason, when
-  // that is not permitted or another tracer is there; nothing is traced then.
+  // Begins to trace all threads of a running process and its descendants. Fails with the reason if that is
+  // not permitted or another tracer is attached; nothing is traced then.
   Status attach(pid_t process);
 
-  // Handles what happens until stop() is called or nothing is left to trace. ended: called once the process
-  // has ended; its descendants are followed further.
+  // Handles events until stop() is called or nothing is left to trace. Calls `ended` once the process has
+  // ended; its descendants are still followed.
   void run(const std::function<void(const ProgramEnd&)>& ended);
 
-  // Ends run(), and waits for that; by another thread than run()'s. Every thread has stopped then and was let
-  // go, so whoever was made before by one that had something to hand down was told of.
+  // Ends run() and waits for it. Call this from another thread than run(). By then every thread has stopped
+  // and been let go, so every birth before that has been reported.
   void stop();
-  // Ends tracing soon, for good, for others to trace and programs that change their user to be started; run()
-  // goes on and tells of the end of the process. By any thread.
+  // Soon ends tracing for good, so that other tracers can attach and programs that change their user can be
+  // started. run() goes on and reports the end of the process. Thread-safe.
   void hand_over();
   // Why tracing ended before stop() was called.
   enum class LetGo { not_yet, asked, untraceable, crowd };
-  // Whether nothing is traced any more.
+  // True if nothing is traced any more.
   [[nodiscard]] bool handed_over() const { return handed_over_.load(std::memory_order_acquire); }
-  // Of threads that were let go before stop() was called; to be asked after that, or after handed_over().
-  // Nobody has told of what they made since.
+  // Why threads were let go before stop() was called. Call this after stop(), or once handed_over() is true.
+  // Births since then have not been reported.
   [[nodiscard]] LetGo let_go() const { return let_go_.load(std::memory_order_acquire); }
-  // Called, in run(), when a process has executed a program, before that begins. True: it must not be traced;
-  // all is handed over then. To be set before run().
+  // run() calls this when a process has executed a program, before that begins. If it returns true, the
+  // program must not be traced, and everything is handed over. Set it before run().
   void on_exec(std::function<bool(pid_t)> untraceable) { untraceable_ = std::move(untraceable); }
-  // Called, in run(), before threads are let go that nobody will tell of. To be set before run().
+  // run() calls this before it lets threads go whose births are not reported any more. Set it before run().
   void on_hand_over(std::function<void()> prepare) { prepare_ = std::move(prepare); }
 
  private:
@@ -74,7 +74,7 @@ class Tracer {
   void handle_stop(pid_t thread, int status);
   void handle_event(pid_t thread, int event, int signal);
   void handle_signal(pid_t thread, int signal);
-  // A child that its maker told of.
+  // A child that its maker has reported.
   struct Announced {
     pid_t family = 0;  // the maker's process
     std::optional<Heritage> heritage;
@@ -91,21 +91,22 @@ class Tracer {
 
   ThreadRegister* threads_;
   pid_t root_ = 0;
-  std::map<pid_t, pid_t> owner_;  // process of each thread that is traced
+  std::map<pid_t, pid_t> owner_;  // process of each traced thread
   // Threads whose own first stop is still to come; the maker may be gone by then.
   std::map<pid_t, Announced> announced_;
-  // Stopped for the first time, their maker's word still to come, since when. A maker that is killed never
-  // speaks.
+  // Threads that stopped for the first time before their maker reported them, with the time of the stop. A
+  // maker that is killed never reports.
   std::map<pid_t, std::int64_t> early_;
   std::function<bool(pid_t)> untraceable_;
   std::function<void()> prepare_;
-  bool handing_over_ = false;  // from now on who stops is let go untraced
+  bool handing_over_ = false;  // from now on, threads are detached when they stop
   std::int64_t looked_for_dead_ns_ = 0;
   unsigned continuations_before_stop_ = 0;  // when the root was told to stop
-  bool job_control_ = false;  // the root's last stop signal is the terminal's, or the program's own doing
-  // When the root, stopped together with this process, is to be continued with it; 0: it is not stopped.
+  bool job_control_ = false;  // the root's last stop signal came from the terminal or the program itself
+  // When to continue the root, which was stopped together with this process; 0: it is not stopped.
   std::int64_t continue_root_at_ns_ = 0;
-  // Set by any thread, acted upon after the next waitpid, which stop() makes return: no data goes with them.
+  // Set by any thread and acted upon after the next waitpid(), which stop() interrupts. They publish no other
+  // data.
   std::atomic<bool> stop_ = false;
   std::atomic<bool> done_ = false;
   std::atomic<bool> asked_to_hand_over_ = false;

@@ -14,11 +14,11 @@ using machine::SchedulingClass;
 
 constexpr std::int64_t long_slice_ns = 20'000'000;
 
-// Of the program's time. Masks that hold for less would have to gain a tenth to be worth the one percent from
-// which on a plan is taken.
+// A share of the program's time. Masks that apply for less would have to gain 10 % to reach the 1 % from
+// which a plan is accepted.
 constexpr double least_share = 0.1;
 
-// What the threads of a program get of a plan.
+// What the threads of a program get under a plan.
 struct Effect {
   SchedulingClass scheduling_class = SchedulingClass::other;
   std::int64_t slice_ns = 0;
@@ -26,7 +26,8 @@ struct Effect {
   [[nodiscard]] friend bool operator==(const Effect&, const Effect&) = default;
 };
 
-// Main threads in front, the others dealt out to the processes: who made whom is not known any more.
+// Main threads come first; the others are dealt out to the processes, because their makers are no longer
+// known.
 std::vector<ThreadView> threads_of(const Crowd& crowd) {
   std::vector<ThreadView> threads;
   threads.reserve(static_cast<std::size_t>(crowd.threads));
@@ -46,7 +47,7 @@ Effect effect_of(const Plan& plan, const Surroundings& surroundings, const machi
   if (effect.scheduling_class == SchedulingClass::other || effect.scheduling_class == SchedulingClass::batch)
     effect.slice_ns = plan.slice_ns.value_or(own.slice_ns);
   for (const Crowd& crowd : crowds) {
-    // Main threads without others are bound nowhere (ThreadRegister).
+    // ThreadRegister gives no mask to main threads without others.
     const MaskPolicy policy = crowd.threads > crowd.processes ? plan.masks : MaskPolicy::none;
     for (CpuSet& mask : masks_of(policy, surroundings, threads_of(crowd))) {
       if (mask.empty()) mask = surroundings.allowed;
@@ -78,7 +79,7 @@ std::vector<Plan> candidate_plans(const machine::Topology& topology, const CpuSe
   if (allowed.count() < 2) return plans;
   plans.push_back({.masks = MaskPolicy::one_to_one});
   plans.push_back({.masks = MaskPolicy::main_least_loaded});
-  // What the rest does follows from what cores share, which is not to be built on where it is made up.
+  // The remaining candidates depend on what cores share. They are left out if the topology is made up.
   const auto parts = [&allowed](const std::vector<CpuSet>& sets) {
     return std::ranges::count_if(sets, [&](const auto& set) { return set.intersects(allowed); });
   };

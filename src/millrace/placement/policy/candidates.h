@@ -1,4 +1,4 @@
-// Candidates: which plans are worth a trial, on a machine and for a program.
+// Candidates: the plans that are worth a trial, given a machine and a program.
 #pragma once
 
 #include "millrace/machine/thread/scheduling_attributes.h"
@@ -11,16 +11,17 @@
 
 namespace millrace::placement {
 
-// Candidates that are worth a trial without privilege on a machine: the class batch, long slices, and the
-// mask policies that differ on `allowed`. The most promising in front.
+// Returns the plans that are worth a trial and need no privilege, most promising first: the batch class, long
+// slices, and the mask policies that give distinct masks on `allowed`.
 [[nodiscard]] std::vector<Plan> candidate_plans(const machine::Topology& topology,
                                                 const machine::CpuSet& allowed, bool slices);
 
-// Whether a plan is of the kind that candidates are, on whatever machine: none takes or needs a privilege,
-// and all can be undone. What was stored is taken for no more than that.
+// True if the plan is of a kind that candidate_plans() returns on some machine: it needs no privilege and can
+// be undone. Stored plans are checked with this before they are applied.
 [[nodiscard]] bool may_be_candidate(const Plan& plan);
 
-// How many processes and threads, main ones included, a program had at once, and for how long in all.
+// A number of processes and threads (including main threads) that a program had at one time, and for how long
+// in total.
 struct Crowd {
   int processes = 0;
   int threads = 0;
@@ -28,11 +29,11 @@ struct Crowd {
   [[nodiscard]] friend bool operator==(const Crowd&, const Crowd&) = default;
 };
 
-// Those of `plans`, in their order, under which the threads of a program that had these crowds get something
-// else than they have, and than a plan before it gives them. Masks of one-to-one, for example, are
-// everybody's where threads outnumber PUs: a run under them is a run of the untouched program, and a gain of
-// theirs noise. Crowds of less than a tenth of the program's time do not count, nor does a thread that is
-// alone. own: class and slice of the threads as they are.
+// Returns those of `plans`, in order, that would change something for the threads of a program with these
+// crowds. Left out are plans with the same effect as no plan, or as an earlier plan. For example, one-to-one
+// masks allow every CPU once threads outnumber PUs, so a gain measured under them would be noise. Crowds that
+// lasted less than a tenth of the program's time, and threads that are alone, do not count. own: class and
+// slice of the threads as they are.
 [[nodiscard]] std::vector<Plan> plans_that_differ(std::span<const Plan> plans,
                                                   const Surroundings& surroundings,
                                                   const machine::SchedulingAttributes& own,

@@ -12,7 +12,7 @@
 namespace millrace::placement {
 namespace {
 
-// The kernel counts in ticks of 10 ms: within less than two, most CPUs show nothing.
+// The kernel counts in ticks of 10 ms: over less than two of them, most CPUs show nothing.
 constexpr std::int64_t tick_ns = 10'000'000;
 constexpr std::int64_t shortest_time_ns = 2 * tick_ns;
 

@@ -1,4 +1,4 @@
-// LoadGauge: how busy each CPU was lately, at any moment and without waiting.
+// LoadGauge: tells at any moment, without waiting, how busy each CPU was recently.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,27 @@
 
 namespace millrace::placement {
 
-// How long main threads have run, and where the last one of their moments was.
+// Run time of a main thread, and the CPU on which it ran last.
 struct MainRun {
   std::int64_t run_ns = 0;
   int cpu = -1;
 };
 
-// `load` without what main threads had of it: who is placed by the load is none to itself. before, now: by
-// process, `passed_ns` apart; those that are in one only are passed over. Pure.
+// Subtracts the main threads' own run time from `load`, so that a thread is not placed by the load that it
+// causes itself. before and now: readings by process, taken `passed_ns` apart; processes in only one of them
+// are ignored. Pure.
 [[nodiscard]] std::vector<double> load_of_others(std::vector<double> load, std::int64_t passed_ns,
                                                  const std::map<pid_t, MainRun>& before,
                                                  const std::map<pid_t, MainRun>& now);
 
-// Used by one thread at a time.
+// Not thread-safe.
 class LoadGauge {
  public:
-  // Whether enough time has passed for the kernel's counts to say something new.
+  // True if enough time has passed for the kernel's counters to have advanced.
   [[nodiscard]] bool due(std::int64_t now_ns) const;
-  // By CPU number, 0 idle to 1 busy, from the shortest time that counts can tell of, some 20 ms, to now,
-  // without the main threads of these processes. Nothing where it is not due, or the kernel does not tell.
-  // The more often it is called, the shorter that time.
+  // Returns the load by CPU number, 0 idle to 1 busy, without the main threads of `processes`. It covers the
+  // shortest interval that the counters can resolve, about 20 ms, up to now; frequent calls keep it short.
+  // Returns nothing if no reading is due or the kernel does not report the load.
   [[nodiscard]] std::optional<std::vector<double>> look(std::int64_t now_ns,
                                                         std::span<const pid_t> processes);
 
@@ -43,7 +44,7 @@ class LoadGauge {
     std::string stat;
     std::map<pid_t, MainRun> mains;
   };
-  std::deque<Reading> readings_;  // in order; only the first may be older than what is compared with
+  std::deque<Reading> readings_;  // in order; only the first may be older than the reading to compare with
 };
 
 }  // namespace millrace::placement

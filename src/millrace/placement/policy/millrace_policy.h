@@ -1,13 +1,15 @@
-/* A policy of your own for `millrace exec --policy FILE.so`: where the threads of a program run.
+/* The interface of your own policy for `millrace exec --policy FILE.so`: it decides where the threads of a
+ * program run.
  *
  * Write millrace_place() in C, or in any language that can export it, and build a shared object:
  *
  *     cc -shared -fPIC -I src/millrace/placement/policy -o mine.so mine.c
  *     millrace exec --policy ./mine.so -- program arguments
  *
- * It is called whenever threads were born or ended, from one thread at a time, and has to be quick: a new
- * thread waits for it. It decides from its arguments alone; all of them belong to the caller and are valid
- * during the call. docs/exec.md has a worked example. */
+ * It is called when threads are born or end, and again at every second observation of the program. Calls come
+ * from one thread at a time. It must be fast, because a new thread waits for it. It must decide from its
+ * arguments alone; they belong to the caller and are valid only during the call. docs/exec.md has a worked
+ * example. */
 #ifndef MILLRACE_POLICY_H
 #define MILLRACE_POLICY_H
 
@@ -21,22 +23,22 @@ extern "C" {
 #define MILLRACE_POLICY_VERSION 1
 
 /* A CPU (processing unit) that the program may use. Cores, last-level caches and nodes are numbered from 0;
- * CPUs of the same number share it. */
+ * CPUs with the same number share that core, cache or node. */
 struct millrace_cpu {
-  int32_t number; /* as the kernel numbers it */
+  int32_t number; /* the kernel's number of the CPU */
   int32_t core;
   int32_t llc;
   int32_t node;
-  int32_t kind; /* of core: the higher the faster; 0 where all are alike */
-  double load;  /* 0 idle to 1 busy, before the program began */
+  int32_t kind; /* kind of core: a higher number is faster; 0 if all are alike */
+  double load;  /* 0 idle to 1 busy, at the latest birth; the program's main threads are left out */
 };
 
-/* A living thread, in order of birth. */
+/* A living thread. Threads are passed in order of birth. */
 struct millrace_thread {
-  int32_t number;   /* order of birth in the whole program, from 0; never used again */
+  int32_t number;   /* order of birth in the whole program, from 0; never reused */
   int32_t process;  /* order of birth of its process, from 0 */
-  int32_t main;     /* 1 for the thread that its process began with */
-  const char* name; /* at most 15 characters; "" until the kernel was asked for it */
+  int32_t main;     /* 1 for the first thread of its process */
+  const char* name; /* at most 15 characters; "" until it has been read from the kernel */
 };
 
 enum millrace_class {
@@ -47,18 +49,19 @@ enum millrace_class {
   MILLRACE_CLASS_BATCH = 3,
 };
 
-/* What a thread gets. It comes filled in as: keep everything. */
+/* What a thread gets. Preset to: keep everything. */
 struct millrace_choice {
-  unsigned char* cpus;      /* one for each of the CPUs: 1 to use it. All 0: every CPU that is allowed */
+  unsigned char* cpus;      /* one byte for each of the CPUs: 1 to use it. All 0: every CPU that is allowed */
   int32_t scheduling_class; /* enum millrace_class */
-  int64_t slice_ns;         /* 0: the kernel's own */
+  int64_t slice_ns;         /* 0: the kernel's default */
 };
 
-/* Fills in choices[i] for threads[i]. Return 0; anything else leaves all threads as they are. */
+/* Implement this: fill in choices[i] for threads[i] and return 0. Any other value leaves all threads as they
+ * are. */
 int millrace_place(const struct millrace_cpu* cpus, size_t cpu_count, const struct millrace_thread* threads,
                    size_t thread_count, struct millrace_choice* choices);
 
-/* Return MILLRACE_POLICY_VERSION. */
+/* Implement this: return MILLRACE_POLICY_VERSION. */
 int millrace_policy_version(void);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@ constexpr std::string_view untouched_text = "untouched";
 constexpr std::string_view separator = ", ";
 constexpr double ns_per_ms = 1e6;
 
-// The rest of `text` after `prefix`; nothing where it begins otherwise.
+// Returns the rest of `text` after `prefix`; nothing if it begins otherwise.
 std::optional<std::string_view> after(std::string_view prefix, std::string_view text) {
   if (!text.starts_with(prefix)) return std::nullopt;
   return text.substr(prefix.size());

@@ -16,7 +16,7 @@ template <class Function> Function function_of(void* library, const char* name) 
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-// The number of the first of `sets` that holds `cpu`.
+// Index of the first of `sets` that contains `cpu`.
 std::int32_t index_of(const std::vector<machine::CpuSet>& sets, int cpu) {
   const auto found = std::ranges::find_if(sets, [cpu](const auto& set) { return set.contains(cpu); });
   return static_cast<std::int32_t>(found - sets.begin());
@@ -86,7 +86,7 @@ std::vector<ThreadPlan> ask(PlaceFunction place, const Surroundings& surrounding
 Result<Policy> load_plug_in(const std::string& path) {
   void* opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
-    const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): of the calling thread
+    const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): the state is per thread
     return usage_error("the policy '{}' cannot be loaded: {}", path, reason);
   }
   const std::shared_ptr<void> library(opened, [](void* handle) { dlclose(handle); });

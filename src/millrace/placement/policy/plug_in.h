@@ -1,4 +1,4 @@
-// Plug-in: a policy that a user has built as a shared object against millrace_policy.h.
+// Plug-in: a user's own policy, built as a shared object against millrace_policy.h.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -8,9 +8,9 @@
 
 namespace millrace::placement {
 
-// Loads it into this process, where it stays as long as the policy or a copy of it lives. It runs with this
-// process's rights, on the threads that call the policy, one at a time. Usage error when it cannot be loaded
-// or is of another version.
+// Loads the plug-in into this process; it stays loaded until the last copy of the policy is destroyed. It
+// runs with this process's rights on the threads that call the policy, one at a time. Returns a usage error
+// if it cannot be loaded or has another version.
 [[nodiscard]] Result<Policy> load_plug_in(const std::string& path);
 
 }  // namespace millrace::placement

@@ -10,10 +10,10 @@ namespace {
 
 using machine::CpuSet;
 
-// What is allowed of each core, fast kinds first, then FPU group by FPU group.
+// The allowed part of each core, fast kinds first, then FPU group by FPU group.
 std::vector<CpuSet> allowed_cores(const Surroundings& surroundings) {
   const machine::Topology& topology = *surroundings.topology;
-  // The fastest kind in front, each in the order of the topology.
+  // Fastest kind first; each kind in topology order.
   std::map<int, std::vector<CpuSet>, std::greater<>> of_kind;
   for (const CpuSet& group : topology.fpu_groups())
     for (const CpuSet& core : topology.cores()) {
@@ -27,10 +27,11 @@ std::vector<CpuSet> allowed_cores(const Surroundings& surroundings) {
   return cores;
 }
 
-// The cores in the order in which threads take them: one of each FPU group before any second one, as two
-// cores of one group (Bulldozer's modules) are the worse place for floating-point work.
+// Puts the cores in the order in which threads take them: one of each FPU group before any second one. Two
+// cores of one group (a Bulldozer module) share the units for floating-point work.
 std::vector<CpuSet> group_by_group(const machine::Topology& topology, const std::vector<CpuSet>& cores) {
-  std::map<std::pair<int, int>, int> seen;  // how many cores of a group, by kind and the group's lowest PU
+  std::map<std::pair<int, int>, int>
+      seen;  // number of cores seen of a group, by kind and the group's lowest PU
   std::vector<std::pair<std::pair<int, int>, CpuSet>> ranked;
   for (const CpuSet& core : cores) {
     const int kind = topology.core_kind_of(core.lowest());
@@ -44,7 +45,7 @@ std::vector<CpuSet> group_by_group(const machine::Topology& topology, const std:
   return order;
 }
 
-// What is allowed of each last-level cache, in the order of the cores.
+// The allowed part of each last-level cache, in core order.
 std::vector<CpuSet> allowed_llcs(const Surroundings& surroundings, const std::vector<CpuSet>& cores) {
   std::vector<CpuSet> llcs;
   for (const CpuSet& core : cores) {
@@ -65,12 +66,12 @@ double load_of(const Surroundings& surroundings, const CpuSet& core) {
 
 struct Places {
   CpuSet allowed;
-  std::vector<CpuSet> neighbours;  // cores, those of one FPU group one after the other
+  std::vector<CpuSet> neighbours;  // cores in order, those of one FPU group together
   std::vector<CpuSet> cores;       // in the order in which threads take them
   std::vector<CpuSet> llcs;
 };
 
-// One mask for each of `count` threads, none of which is a main thread.
+// One mask for each of `count` threads, none of them a main thread.
 std::vector<CpuSet> one_to_one(const Places& places, std::size_t count) {
   std::vector<CpuSet> masks(count);
   const auto pus = static_cast<std::size_t>(places.allowed.count());
@@ -85,10 +86,10 @@ std::vector<CpuSet> one_to_one(const Places& places, std::size_t count) {
   return masks;
 }
 
-// Cores whose loads differ by less are as good: moving costs something, and loads are counted in ticks.
+// Cores whose loads differ by less count as equal: moving costs time, and load is counted in ticks.
 constexpr double as_good = 0.1;
 
-// The least loaded of `choice`, as main sees it that has `now`.
+// The least loaded of `choice`, for a main thread that has the mask `now`.
 CpuSet least_loaded(const Surroundings& surroundings, const std::vector<CpuSet>& choice, const CpuSet& now) {
   double least = load_of(surroundings, choice.front());
   for (const CpuSet& core : choice)
@@ -102,7 +103,7 @@ CpuSet least_loaded(const Surroundings& surroundings, const std::vector<CpuSet>&
   return *best;
 }
 
-// Where main, which has `now`, goes beside threads with masks of one PU each.
+// The place for main, which has the mask `now`, next to threads with masks of one PU each.
 CpuSet place_for_main(const Surroundings& surroundings, const Places& places,
                       const std::vector<CpuSet>& taken, const CpuSet& now) {
   if (taken.size() > places.cores.size()) return {};
@@ -212,7 +213,7 @@ Policy policy_of(const Plan& plan) {
           plans.push_back({std::move(mask), plan.scheduling_class, plan.slice_ns});
         return plans;
       },
-      // Who says what is to be kept apart has seen each of those threads compute.
+      // The observer that decides which threads to keep apart has seen each of them compute.
       {.each_by_itself = plan.masks == MaskPolicy::none, .explicit_masks = plan.masks == MaskPolicy::units}};
 }
 

@@ -1,4 +1,5 @@
-// Policies: which CPUs each thread of a program may use. Pure: they see values only, never the system.
+// Policies decide which CPUs each thread of a program may use. They are pure: they see only values, never the
+// system.
 #pragma once
 
 #include "millrace/machine/cpus/cpu_set.h"
@@ -18,24 +19,24 @@ namespace millrace::placement {
 
 // A living thread, as a policy sees it.
 struct ThreadView {
-  int number = 0;        // order of birth in the whole program, from 0; never used again
+  int number = 0;        // order of birth in the whole program, from 0; never reused
   int process = 0;       // order of birth of its process, from 0
-  bool main = false;     // the thread that its process began with
-  std::string name;      // as the kernel has it, at most 15 characters; "" until it was read
-  machine::CpuSet mask;  // that it was given last; empty: none
+  bool main = false;     // the first thread of its process
+  std::string name;      // the kernel's name, at most 15 characters; "" until it has been read
+  machine::CpuSet mask;  // the mask it was given last; empty: none
 };
 
 struct Surroundings {
-  const machine::Topology* topology = nullptr;  // may be missing where no policy needs it
-  machine::CpuSet allowed;  // what the program was given: its own mask at the start; never empty
-  // By CPU number, 0 idle to 1 busy, by whomever but the program's main threads; missing: 0.
+  const machine::Topology* topology = nullptr;  // may be null if no policy needs it
+  machine::CpuSet allowed;                      // the program's own mask at the start; never empty
+  // Load by CPU number, 0 idle to 1 busy, without the program's main threads; missing entries count as 0.
   std::vector<double> load;
-  // By a thread's number: what is to keep it from those that want the same units, as it was last observed
-  // what each uses. Threads that are not in it are in nobody's way.
+  // By thread number, the masks that keep threads apart that compete for the same execution units, as last
+  // observed. Threads that are not in it compete with no other.
   std::map<int, machine::CpuSet> by_unit;
 };
 
-// What one thread is to have. Without a mask it has what the program was given.
+// What one thread should get. An empty mask means the program's own mask.
 struct ThreadPlan {
   machine::CpuSet mask;
   std::optional<machine::SchedulingClass> scheduling_class;
@@ -43,22 +44,23 @@ struct ThreadPlan {
   [[nodiscard]] friend bool operator==(const ThreadPlan&, const ThreadPlan&) = default;
 };
 
-// A policy: one plan for each of `threads`, which are in order of birth. Masks lie within `allowed`.
+// A policy returns one plan for each of `threads`, which are in order of birth. Masks are subsets of
+// `allowed`.
 class Policy {
  public:
   using Function = std::function<std::vector<ThreadPlan>(const Surroundings&, std::span<const ThreadView>)>;
-  // How it differs from one that looks at all threads together, for the program's sake.
+  // How the policy differs from the default, which looks at all threads together.
   struct Traits {
-    bool each_by_itself = false;  // what a thread gets depends on that thread alone
+    bool each_by_itself = false;  // a thread's plan depends on that thread alone
     bool by_name = false;         // ... and on its name
-    bool explicit_masks =
-        false;  // CPUs were named, or work seen: masks hold for threads too that are alone in their process
-    // Main threads have their masks as soon as their process makes a thread, not only when it has settled.
+    bool explicit_masks = false;  // masks were named by the user or follow from observed work: they also
+                                  // apply to the only thread of a process
+    // Main threads get their masks when their process makes its first thread, not only once it has settled.
     bool main_at_first_birth = false;
   };
   Policy() = default;
   Policy(Function function, Traits traits) : function_(std::move(function)), traits_(traits) {}
-  // NOLINTNEXTLINE(google-explicit-constructor): any function of that form is a policy
+  // NOLINTNEXTLINE(google-explicit-constructor): any callable of that form is a policy
   template <class Callable>
     requires std::is_invocable_r_v<std::vector<ThreadPlan>, Callable&, const Surroundings&,
                                    std::span<const ThreadView>> &&
@@ -76,47 +78,49 @@ class Policy {
   Traits traits_;
 };
 
-// The masks of the built-in policies; empty sets mean `allowed`. CPUs are taken core by core, fast kinds of
-// core first, one PU of each core before any second one, and one core of each FPU group before any second
-// one: four threads on a Bulldozer of four modules have a module each.
+// The masks of the built-in policies; an empty mask means `allowed`. CPUs are taken core by core, fast kinds
+// of core first. One PU of each core comes before any second PU, and one core of each FPU group before any
+// second core. Four threads on a Bulldozer with four modules thus get a module each.
+//
 //   none               every thread everywhere
-//   one-to-one         threads other than main one to a PU while there are cores for all; else, while there
-//                      are PUs for all, one to a core's PUs; beyond that wider: one LLC each, in turn.
-//                      Main threads everywhere
-//   main-least-loaded  the same, and main on the least loaded core that no other thread has, where there
-//                      is one, else on the least loaded; everywhere once threads outnumber cores. Of cores
-//                      with about the same load that on which it is already, else the last: threads to come
-//                      take the first
-//   spread             all threads, in turn, over the LLCs; where there is one LLC only: each to a core
-//                      while there are enough, else everywhere
+//   one-to-one         other threads get a PU each while there are cores for all; then a core's PUs each
+//                      while there are PUs for all; beyond that an LLC each, in turn. Main threads go
+//                      everywhere
+//   main-least-loaded  as one-to-one, but main gets the least loaded core that no other thread has, or the
+//                      least loaded core if all are taken; everywhere once threads outnumber cores. Among
+//                      cores of about equal load main stays on its own, else it takes the last one,
+//                      because new threads take the first ones
+//   spread             all threads go to the LLCs in turn; with a single LLC, a core each while there are
+//                      enough cores, else everywhere
 //   compact            all threads together on the fewest PUs that give each one, LLC by LLC
 //   llc                consecutive births share an LLC; as few LLCs as have a PU for each thread
-//   units              as Surroundings::by_unit says
-// An LLC counts with the PUs of it that are allowed.
+//   units              the masks in Surroundings::by_unit
+//
+// Only the allowed PUs of an LLC count.
 [[nodiscard]] std::vector<machine::CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings,
                                                     std::span<const ThreadView> threads);
 
-// The masks of the plan's policy, and its class and slice, for every thread.
+// Applies the masks of the plan's policy, and its class and slice, to every thread.
 [[nodiscard]] Policy policy_of(const Plan& plan);
 
-// `policy`, with this class and slice for threads to which it gives none.
+// Returns `policy` with this class and slice for threads to which it gives none.
 [[nodiscard]] Policy with_attributes(Policy policy, std::optional<machine::SchedulingClass> scheduling_class,
                                      std::optional<std::int64_t> slice_ns);
 
-// The same policy, with main threads that have their masks from the first birth of their process on.
+// Returns the same policy, but main threads get their masks when their process makes its first thread.
 [[nodiscard]] Policy with_main_at_first_birth(Policy policy);
 
-// The masks that the first `births` threads will get that a process makes which is alone, for them to take
-// without asking.
+// Returns the masks that the first `births` threads of a single-threaded process will get. The threads can
+// then take them without asking.
 [[nodiscard]] std::vector<machine::CpuSet> masks_in_advance(const Policy& policy,
                                                             const Surroundings& surroundings, int births);
-// Likewise what the main thread of such a process is to have as it makes its first thread. `now`: what it has
-// been promised so far.
+// Returns the mask that the main thread of such a process gets when it makes its first thread. `now`: the
+// mask it has been promised so far.
 [[nodiscard]] machine::CpuSet main_mask_in_advance(const Policy& policy, const Surroundings& surroundings,
                                                    const machine::CpuSet& now);
 
-// Explicit lists: thread number n gets lists[n mod size], as far as it is allowed; where nothing of it is
-// allowed, everything that is. `lists` is not empty.
+// Explicit lists: thread number n gets the allowed part of lists[n mod size], or everything allowed if that
+// part is empty. `lists` must not be empty.
 [[nodiscard]] Policy cpu_list_policy(std::vector<machine::CpuSet> lists);
 
 }  // namespace millrace::placement

@@ -40,7 +40,7 @@ bool parse_slice(std::string_view text, Rule& rule) {
   return true;
 }
 
-// "" when the word was understood, else what is wrong with it.
+// Returns "" if the word is valid, otherwise the reason why it is not.
 std::string parse_word(std::string_view word, Rule& rule) {
   if (word == "any") return "";
   if (word == "main" || word == "other") {

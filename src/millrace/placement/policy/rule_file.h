@@ -1,4 +1,4 @@
-// Rules: a user's own policy as a few lines of text.
+// Rules: a user's own policy, written as a few lines of text.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -11,9 +11,10 @@
 
 namespace millrace::placement {
 
-// Which threads a rule is for, and what they get; what is left out matches all, or stays as it is.
+// The threads that a rule matches, and what they get. A match that is not set accepts every thread; an action
+// that is not set changes nothing.
 struct Rule {
-  std::optional<std::string> name;  // shell pattern, as "x264*"
+  std::optional<std::string> name;  // shell pattern such as "x264*"
   std::optional<bool> main;
   int first_birth = 0;  // order of birth in the program, from 0
   int last_birth = 0x7fffffff;
@@ -23,15 +24,17 @@ struct Rule {
   [[nodiscard]] friend bool operator==(const Rule&, const Rule&) = default;
 };
 
-// One rule a line: words that match, then words that act, in any order. '#' begins a comment.
+// Each line is a rule: words that match and words that act, in any order. '#' begins a comment.
+//
 //   match: name=PATTERN, born=N or born=FIRST-LAST or born=FIRST-, main, other, any
 //   act:   cpus=LIST, class=other|batch|rr|fifo, slice=MS (0.1 to 100)
-// Usage error, with the number of the line, for anything else, and for a rule that does not act.
+//
+// Anything else, and a rule without an action, is a usage error that names the line number.
 [[nodiscard]] Result<std::vector<Rule>> parse_rules(std::string_view text);
-// The same from a file. Usage error when it cannot be read.
+// Parses a file in the same way. Returns a usage error if it cannot be read.
 [[nodiscard]] Result<std::vector<Rule>> read_rule_file(const std::string& path);
 
-// Each thread gets what the first rule says that matches it; of its CPUs those that are allowed.
+// Each thread gets what the first matching rule says, limited to the allowed CPUs.
 [[nodiscard]] Policy rule_policy(std::vector<Rule> rules);
 
 }  // namespace millrace::placement

@@ -1,4 +1,4 @@
-// Whatever the text, the parser of rules answers, and what it takes can be followed.
+// The rule parser must survive any text, and rules that it accepts must be usable.
 #include "millrace/machine/topology/test_machines.h"
 #include "millrace/placement/policy/rule_file.h"
 

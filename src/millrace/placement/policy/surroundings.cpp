@@ -22,14 +22,14 @@
 namespace millrace::placement {
 namespace {
 
-// Of threads that ask CPUs, which tell of themselves.
+// Collects the replies of the probe threads.
 class Answers {
  public:
   void began() {
     const std::scoped_lock lock(mutex_);
     threads_.push_back(gettid());
   }
-  // The thread's number may be another's soon.
+  // Called by the thread itself: its number may be reused soon.
   void ended(bool answered) {
     const std::scoped_lock lock(mutex_);
     std::erase(threads_, gettid());
@@ -37,7 +37,7 @@ class Answers {
     ++ended_;
     changed_.notify_one();
   }
-  // Returns how many answered until all did or the time was up.
+  // Waits until all have replied or the time is up; returns how many replied.
   [[nodiscard]] int wait_for(int count, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, patience, [&] { return ended_ == count; });
@@ -57,16 +57,16 @@ class Answers {
   int ended_ = 0;
 };
 
-// Runs on `cpu`, and again after each of some moments of sleep. Where others run, it may be let in at the end
-// of a slice that happens to be near, or as one of them goes to sleep, which threads that hand work to each
-// other do all the time; but not each time.
+// Runs on `cpu`, and again after each of several short sleeps. On a busy CPU a probe can still run at once
+// now and then: when a slice happens to end, or when another thread goes to sleep, as threads that hand work
+// to each other do all the time. It cannot do so every time.
 void ask(int cpu, Answers& answers) {
   constexpr int sleeps = 16;
   constexpr useconds_t moment_us = 20;
   answers.began();
-  // Of this thread alone: sleeps that are as short as they say.
+  // Affects only this thread: sleeps last as long as requested.
   prctl(PR_SET_TIMERSLACK, 1UL);
-  // Threads of this class interrupt nobody when they wake, so they are late where others run.
+  // Threads of this class preempt nothing when they wake, so they are late on a busy CPU.
   const bool bound =
       machine::change_scheduling(0, {.scheduling_class = machine::SchedulingClass::batch}).has_value() &&
       machine::bind_thread(0, {cpu}).has_value();
@@ -75,7 +75,7 @@ void ask(int cpu, Answers& answers) {
   answers.ended(bound);
 }
 
-// One thread for each of `cpus`, or as many as the system lets this user have.
+// Starts one thread for each of `cpus`, or as many as this user may have.
 std::vector<std::jthread> ask_each(const std::vector<int>& cpus, Answers& answers) {
   std::vector<std::jthread> probes;
   try {
@@ -99,7 +99,7 @@ Result<Surroundings> read_surroundings(const machine::CpuSet& allowed,
   }
   Surroundings surroundings{.topology = &*topology, .allowed = allowed};
   if (before) {
-    // The kernel counts in ticks of 10 ms: within less, most CPUs show nothing.
+    // The kernel counts in ticks of 10 ms: over a shorter time, most CPUs show nothing.
     constexpr useconds_t two_ticks_us = 20'000;
     usleep(two_ticks_us);
     if (const auto after = read_system_file("/proc/stat"))
@@ -130,7 +130,7 @@ bool others_are_running(const machine::CpuSet& allowed) {
   const std::vector<std::jthread> probes = ask_each(cpus_to_ask(allowed, most_asked), answers);
   const auto asked = static_cast<int>(probes.size());
   const int silent = asked - answers.wait_for(asked, patience);
-  // Those that still wait need not do so for a CPU that is taken.
+  // Lets the waiting probes move to other CPUs, so that they end soon.
   if (silent > 0) answers.release(allowed);
   return taken_by_others(asked, silent);
 }
