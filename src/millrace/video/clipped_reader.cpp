@@ -1,6 +1,7 @@
 #include "millrace/video/clipped_reader.h"
 
 #include "millrace/video/ffmpeg/side_streams.h"
+#include "millrace/video/frame/own_duration.h"
 
 #include <algorithm>
 #include <utility>
@@ -53,7 +54,7 @@ class ClippedReader final : public FrameReader {
 
   [[nodiscard]] Result<std::optional<Frame>> next() override {
     if (ended_) return std::nullopt;
-    if (clip_.frames && delivered_ >= *clip_.frames) return end_at(last_ + duration());
+    if (clip_.frames && delivered_ >= *clip_.frames) return end_at(last_ + last_duration_);
     Result<std::optional<Frame>> frame = delivered_ == 0 ? first() : read();
     if (!frame || !*frame) return frame;
     if (end_ && time_ >= *end_) {
@@ -62,6 +63,12 @@ class ClippedReader final : public FrameReader {
     }
     (*frame)->index = delivered_++;
     last_ = time_;
+    const auto own = own_duration(**frame);
+    last_duration_ = own.value_or(duration());
+    if (own && end_ && *own > *end_ - time_) {
+      last_duration_ = std::max<std::int64_t>(1, *end_ - time_);
+      set_own_duration(**frame, last_duration_);
+    }
     if ((*frame)->timestamp) *(*frame)->timestamp -= shift_;
     return frame;
   }
@@ -152,6 +159,7 @@ class ClippedReader final : public FrameReader {
   AVRational unit_;  // of time, in seconds
   std::int64_t time_ = 0;
   std::int64_t last_ = 0;  // time of the last frame delivered
+  std::int64_t last_duration_ = 0;
   std::int64_t shift_ = 0;
   std::optional<std::int64_t> start_;
   std::optional<std::int64_t> end_;

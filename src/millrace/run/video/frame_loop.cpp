@@ -263,6 +263,13 @@ Status FrameLoop::run() {
   record_.wall_seconds = seconds(now_ns() - start);
   record_.output_wait_seconds = seconds(output_wait_ns_);
   record_.losses = input_.losses();
+  if (const video::Losses& l = record_.losses; l.clock_jumps > 0)
+    record_.warnings.push_back(fmt::format(
+        "{}: its clock runs back {}{}; what follows was moved to go on from there, sound and pictures alike",
+        run_.source_.name, l.first_clock_jump,
+        l.clock_jumps > 1
+            ? fmt::format(", and {} more time{}", l.clock_jumps - 1, l.clock_jumps == 2 ? "" : "s")
+            : ""));
   if (second_) {
     if (std::string lost = second_->losses(); !lost.empty()) record_.warnings.push_back(std::move(lost));
   }

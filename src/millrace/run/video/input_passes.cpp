@@ -1,6 +1,7 @@
 #include "millrace/run/video/input_passes.h"
 
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/video/frame/own_duration.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ namespace {
 
 video::Losses sum(const video::Losses& a, const video::Losses& b) {
   return {a.at_start + b.at_start, a.damaged + b.damaged,
-          a.first_damage.empty() ? b.first_damage : a.first_damage};
+          a.first_damage.empty() ? b.first_damage : a.first_damage, a.clock_jumps + b.clock_jumps,
+          a.first_clock_jump.empty() ? b.first_clock_jump : a.first_clock_jump};
 }
 
 }  // namespace
@@ -82,7 +84,7 @@ Result<std::optional<video::Frame>> InputPasses::next() {
     if (++pass_ >= passes_ || delivered_ == 0) return frame;
     if (!a_pass_) a_pass_ = delivered_;
     before_ = sum(before_, reader_->losses());
-    if (last_time_) shift_ = *last_time_ + frame_duration() - first_time_;
+    if (last_time_) shift_ = *last_time_ + last_duration_.value_or(frame_duration()) - first_time_;
     if (last_time_ && options_.side_streams)
       video::begin_pass(*options_.side_streams, format(), first_time_ + shift_, shift_, !clip_.is_whole());
     if (Status reopened = open(); !reopened) {
@@ -101,6 +103,7 @@ void InputPasses::put_in_time(video::Frame& frame) {
   *frame.timestamp += shift_;
   if (!last_time_) first_time_ = *frame.timestamp;
   last_time_ = frame.timestamp;
+  last_duration_ = video::own_duration(frame);
 }
 
 // In units of the time base.

@@ -78,6 +78,7 @@ class InputPasses {
   std::function<Status(const video::Frame&)> check_;  // may be none
   video::Losses before_;                              // in earlier passes
   std::optional<std::int64_t> last_time_;
+  std::optional<std::int64_t> last_duration_;  // where the frame has one of its own
   std::int64_t first_time_ = 0;
   std::int64_t shift_ = 0;
   std::int64_t delivered_ = 0;

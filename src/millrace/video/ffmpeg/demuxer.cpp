@@ -1,10 +1,13 @@
 #include "millrace/video/ffmpeg/demuxer.h"
 
 #include "millrace/video/ffmpeg/ffv1_checksum.h"
+#include "millrace/video/ffmpeg/loop_count.h"
 #include "millrace/video/ffmpeg/matroska_size.h"
 
 #include <array>
 #include <iterator>
+#include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -30,12 +33,18 @@ Result<std::unique_ptr<Demuxer>> Demuxer::open(std::unique_ptr<InputFile> file,
 Status Demuxer::open() {
   if (bridge_.io() == nullptr) return failure("{}: out of memory", name_);
   if (Status looked = look_at_start(); !looked) return looked;
-  if (Status opened = open_container(); !opened) return opened;
+  if (Status opened = open_container(false); !opened) return opened;
+  // Sound that begins later than FFmpeg looks is worth a second look.
+  if (side_ && bridge_.file().is_regular() && has_unknown_sound() &&
+      avio_seek(bridge_.io(), 0, SEEK_SET) == 0)
+    if (Status opened = open_container(true); !opened) return opened;
   const int index = av_find_best_stream(container_.get(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
   if (index < 0) return failure("{}: has no video stream; give a file with video in it", name_);
   stream_ = container_->streams[index];
   if (side_) side_->describe(*container_, *stream_);
   choose_streams(index);
+  // .mp4 tells durations, of which one clock is made.
+  clock_may_jump_ = !elementary_ && !std::string_view(container_->iformat->name).starts_with("mov");
   looks_behind_ =
       bridge_.file().is_regular() && std::string_view(container_->iformat->name).contains("matroska");
   // Apple's own way, of which FFmpeg tells by this name alone.
@@ -44,7 +53,16 @@ Status Demuxer::open() {
   return {};
 }
 
-Status Demuxer::open_container() {
+bool Demuxer::has_unknown_sound() const {
+  for (unsigned i = 0; i < container_->nb_streams; ++i) {
+    const AVCodecParameters& codec = *container_->streams[i]->codecpar;
+    if (codec.codec_type == AVMEDIA_TYPE_AUDIO && codec.sample_rate <= 0) return true;
+  }
+  return false;
+}
+
+// thorough: looks into the file for as long as a user can be made to wait.
+Status Demuxer::open_container(bool thorough) {
   const auto unreadable = [&](int code) -> Status {
     if (const auto error = read_error()) return std::unexpected(*error);
     return failure("{}: is not a video that FFmpeg can read, or is damaged ({})", name_,
@@ -69,6 +87,10 @@ Status Demuxer::open_container() {
   elementary_ = is_elementary_stream(*context);
   // Headers and indices that are not as they should be take no frame away.
   [[maybe_unused]] const auto of_headers = messages_.take();
+  if (thorough) {
+    context->probesize = std::int64_t{64} << 20;
+    context->max_analyze_duration = std::int64_t{60} * AV_TIME_BASE;
+  }
   if (!elementary_ && avformat_find_stream_info(context, nullptr) < 0) {
     if (const auto error = read_error()) return std::unexpected(*error);
     return failure("{}: its streams cannot be made out; it is damaged or not a video", name_);
@@ -97,10 +119,12 @@ std::optional<Error> Demuxer::read_error() const {
 
 Status Demuxer::look_at_start() {
   if (!bridge_.file().is_regular()) return {};
-  std::array<std::byte, 64> start{};
+  std::array<std::byte, 4096> start{};
   const Result<std::size_t> count = bridge_.file().read(start);
   if (!count) return std::unexpected(count.error());
-  expected_size_ = matroska_size({reinterpret_cast<const std::uint8_t*>(start.data()), *count});
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(start.data()), *count);
+  expected_size_ = matroska_size(bytes);
+  loop_count_ = loop_count_of(bytes);
   return bridge_.file().seek(0);
 }
 
@@ -117,18 +141,74 @@ Demuxer::Read Demuxer::read() {
 
 bool Demuxer::seek(std::int64_t time) {
   if (elementary_ || !bridge_.file().is_regular()) return false;
+  if ((container_->iformat->flags & AVFMT_TS_DISCONT) != 0 && !has_one_clock()) return read_through(time);
   if (av_seek_frame(container_.get(), stream_->index, time, AVSEEK_FLAG_BACKWARD) < 0) {
+    if (has_one_clock_) return read_through(time);
     go_back();
     return false;
   }
+  forget_place(time);
+  return true;
+}
+
+void Demuxer::forget_place(std::int64_t time) {
   sought_ = true;
   sought_time_ = time;
   packets_since_seek_ = 0;
   ahead_.clear();
   heard_.clear();
+  unplaced_.clear();
+  unplaced_end_ = 0;
+  clock_.forget_places();
   [[maybe_unused]] const auto of_indices = messages_.take();
   last_dts_.reset();
   if (side_) side_->forget_waiting();
+}
+
+// Such files are searched by their clock. Whether it runs back anywhere is seen by samples; loses the place.
+bool Demuxer::has_one_clock() {
+  if (has_one_clock_ || !clock_.jumps().empty()) return has_one_clock_;
+  constexpr int samples = 32;
+  constexpr int most_packets = 4096;
+  const auto size = static_cast<std::int64_t>(bridge_.file().size().value_or(0));
+  std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  const FfmpegPtr<AVPacket> packet(av_packet_alloc());
+  for (int i = 0; packet && i < samples; ++i) {
+    if (av_seek_frame(container_.get(), -1, size / samples * i, AVSEEK_FLAG_BYTE) < 0) return false;
+    for (int read = 0; read < most_packets && av_read_frame(container_.get(), packet.get()) >= 0; ++read) {
+      const bool tells = packet->stream_index == stream_->index && packet->dts != AV_NOPTS_VALUE;
+      const std::int64_t decoded = packet->dts;
+      av_packet_unref(packet.get());
+      if (!tells) continue;
+      if (decoded < last) return false;
+      last = decoded;
+      break;
+    }
+  }
+  return has_one_clock_ = true;
+}
+
+// As seek(), by reading from the beginning: where a clock runs back, only what comes before a packet tells
+// its time.
+bool Demuxer::read_through(std::int64_t time) {
+  if (av_seek_frame(container_.get(), -1, 0, AVSEEK_FLAG_BYTE) < 0) return false;
+  forget_place(time);
+  clock_ = {};
+  constexpr std::size_t most_bytes = std::size_t{256} << 20;
+  std::size_t bytes = 0;
+  while (bytes < most_bytes) {
+    read_ahead();
+    const Read& last = ahead_.back();
+    if (last.outcome == Outcome::end) break;
+    const AVPacket& packet = *last.packet;
+    const std::int64_t decoded = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
+    const std::int64_t shown = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
+    if (decoded != AV_NOPTS_VALUE && decoded > time) break;
+    bytes += static_cast<std::size_t>(packet.size);
+    if ((packet.flags & AV_PKT_FLAG_KEY) == 0 || shown == AV_NOPTS_VALUE || shown > time) continue;
+    bytes = static_cast<std::size_t>(packet.size);
+    ahead_.erase(ahead_.begin(), ahead_.end() - 1);
+  }
   return true;
 }
 
@@ -139,7 +219,7 @@ void Demuxer::go_back() {
   container_.reset();
   avio_seek(bridge_.io(), 0, SEEK_SET);
   const FfmpegPtr<AVPacket> packet(av_packet_alloc());
-  Status opened = packet ? open_container() : failure("{}: out of memory", name_);
+  Status opened = packet ? open_container(false) : failure("{}: out of memory", name_);
   const auto is_there = [&] { return opened && main < static_cast<int>(container_->nb_streams); };
   if (is_there()) choose_streams(main);
   bool back = is_there();
@@ -248,6 +328,58 @@ int Demuxer::explained(int code, const AVPacket* packet) {
   return code;
 }
 
+// The next packet of any stream, on the one clock.
+int Demuxer::next_of_file(AVPacket& packet) {
+  if (!clock_may_jump_) return av_read_frame(container_.get(), &packet);
+  if (unplaced_.empty() && !read_unplaced()) return std::exchange(unplaced_end_, 0);
+  av_packet_move_ref(&packet, unplaced_.front().get());
+  unplaced_.pop_front();
+  const AVStream& stream = *container_->streams[packet.stream_index];
+  const auto microseconds = [&](std::int64_t time) {
+    return av_rescale_q(time, stream.time_base, AV_TIME_BASE_Q);
+  };
+  const auto number = static_cast<std::size_t>(packet.stream_index);
+  const AVMediaType kind = stream.codecpar->codec_type;
+  const bool cover = (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
+  const bool dense = (kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO) && !cover;
+  // Pictures are not in the order in which they are shown.
+  const std::int64_t time =
+      packet.dts != AV_NOPTS_VALUE || kind == AVMEDIA_TYPE_VIDEO ? packet.dts : packet.pts;
+  std::int64_t by = clock_.moved_by(number);
+  if (time != AV_NOPTS_VALUE && !cover) {
+    const std::int64_t decoded = microseconds(time);
+    std::optional<std::int64_t> next;
+    if (clock_.looks_ahead(number, decoded, dense)) next = time_of_next(packet.stream_index);
+    by = clock_.place(number, decoded, microseconds(packet.duration), dense, next);
+  }
+  if (by == 0) return 0;
+  const std::int64_t own = av_rescale_q(by, AV_TIME_BASE_Q, stream.time_base);
+  for (std::int64_t* each : {&packet.pts, &packet.dts})
+    if (*each != AV_NOPTS_VALUE) *each += own;
+  return 0;
+}
+
+bool Demuxer::read_unplaced() {
+  if (unplaced_end_ < 0) return false;
+  FfmpegPtr<AVPacket> packet(av_packet_alloc());
+  unplaced_end_ = packet ? av_read_frame(container_.get(), packet.get()) : AVERROR(ENOMEM);
+  if (unplaced_end_ < 0) return false;
+  unplaced_.push_back(std::move(packet));
+  return true;
+}
+
+// When the next packet of a stream is decoded, by the file's clock; none where there is none within reach.
+std::optional<std::int64_t> Demuxer::time_of_next(int stream) {
+  constexpr std::size_t most_packets = 1024;
+  for (std::size_t i = 0; i < most_packets && (i < unplaced_.size() || read_unplaced()); ++i) {
+    const AVPacket& packet = *unplaced_[i];
+    if (packet.stream_index != stream) continue;
+    if (packet.dts == AV_NOPTS_VALUE) return std::nullopt;
+    return av_rescale_q(packet.dts, container_->streams[stream]->time_base, AV_TIME_BASE_Q);
+  }
+  return std::nullopt;
+}
+
 // The next packet of the video; those of other streams before it are handed on.
 //
 // In a file whose index tells where each packet is, other streams may be missing where the video is still
@@ -257,7 +389,7 @@ int Demuxer::read_packet(AVPacket& packet) {
   std::vector<FfmpegMessages::Message> said;
   std::shared_ptr<SideStreams> given_up;
   for (;;) {
-    const int read = av_read_frame(container_.get(), &packet);
+    const int read = next_of_file(packet);
     if (read < 0 && failed == 0 && may_do_without_side()) {
       failed = read;
       said = messages_.take();
@@ -277,6 +409,7 @@ int Demuxer::read_packet(AVPacket& packet) {
       [[maybe_unused]] const auto of_others = messages_.take();
       return AVERROR_EOF;
     }
+    if (read < 0 && side_) side_->end_input();
     if (read < 0 || of_video) {
       heard_.insert(heard_.end(), std::make_move_iterator(said.begin()), std::make_move_iterator(said.end()));
       if (of_video) last_dts_ = packet.dts;

@@ -7,6 +7,7 @@
 #include "millrace/video/ffmpeg/input_bridge.h"
 #include "millrace/video/ffmpeg/named_files.h"
 #include "millrace/video/ffmpeg/side_streams.h"
+#include "millrace/video/frame/clock_jumps.h"
 
 #include <cstdint>
 #include <deque>
@@ -41,6 +42,10 @@ class Demuxer {
   // that may be twice as many as frames. None of a pipe, of what has grown since it was opened, and after
   // seek().
   [[nodiscard]] std::optional<std::int64_t> packets_expected() const;
+  // Where its clock ran back so far. Times are those of one clock (see clock_jumps.h).
+  [[nodiscard]] const std::vector<ClockJumps::Jump>& clock_jumps() const { return clock_.jumps(); }
+  // How often it is played, where it is an animation that says so (see loop_count.h).
+  [[nodiscard]] std::optional<std::uint32_t> loop_count() const { return loop_count_; }
   // Reads on, as far as sound is wanted.
   void complete_side_streams();
 
@@ -58,7 +63,8 @@ class Demuxer {
       : name_(file->name()), bridge_(std::move(file)), named_(bridge_.file()), side_(std::move(side)) {}
 
   [[nodiscard]] Status open();
-  [[nodiscard]] Status open_container();
+  [[nodiscard]] Status open_container(bool thorough);
+  [[nodiscard]] bool has_unknown_sound() const;
   [[nodiscard]] Status look_at_start();
   void go_back();
   [[nodiscard]] int explained(int code, const AVPacket* packet);
@@ -66,6 +72,12 @@ class Demuxer {
   void choose_streams(int main);
   void read_ahead();
   [[nodiscard]] int read_packet(AVPacket& packet);
+  [[nodiscard]] int next_of_file(AVPacket& packet);
+  [[nodiscard]] bool read_unplaced();
+  [[nodiscard]] std::optional<std::int64_t> time_of_next(int stream);
+  [[nodiscard]] bool has_one_clock();
+  [[nodiscard]] bool read_through(std::int64_t time);
+  void forget_place(std::int64_t time);
   [[nodiscard]] bool may_do_without_side() const;
   [[nodiscard]] bool has_all_video() const;
   [[nodiscard]] bool follows_last(const AVPacket& packet) const;
@@ -80,18 +92,24 @@ class Demuxer {
   std::shared_ptr<SideStreams> side_;  // none: other streams are not read, or no longer
   AVStream* stream_ = nullptr;
   bool elementary_ = false;
-  bool looks_behind_ = false;                   // damage behind a packet makes it doubtful itself
-  bool has_checksums_ = false;                  // FFV1 only: shows by the first packet for which they hold
-  std::size_t packets_ = 0;                     // read so far
-  std::size_t packets_since_seek_ = 0;          // of them
-  std::optional<std::int64_t> sought_time_;     // of the last seek that was one
-  std::optional<Error> unreadable_;             // why what is there cannot be read by anybody
-  std::optional<std::int64_t> last_dts_;        // of them
-  std::int64_t bytes_read_ = 0;                 // of the file, to the end of the last of them
-  bool sought_ = false;                         // so that they are not all there are up to there
+  bool looks_behind_ = false;                // damage behind a packet makes it doubtful itself
+  bool has_checksums_ = false;               // FFV1 only: shows by the first packet for which they hold
+  std::size_t packets_ = 0;                  // read so far
+  std::size_t packets_since_seek_ = 0;       // of them
+  std::optional<std::int64_t> sought_time_;  // of the last seek that was one
+  std::optional<Error> unreadable_;          // why what is there cannot be read by anybody
+  std::optional<std::int64_t> last_dts_;     // of them
+  std::int64_t bytes_read_ = 0;              // of the file, to the end of the last of them
+  bool sought_ = false;                      // so that they are not all there are up to there
+  bool clock_may_jump_ = false;
+  bool has_one_clock_ = false;  // is known to
+  ClockJumps clock_;
+  std::deque<FfmpegPtr<AVPacket>> unplaced_;    // read, not yet put on the one clock
+  int unplaced_end_ = 0;                        // FFmpeg's code of why no more could be read
   std::deque<Read> ahead_;                      // read, not yet delivered
   std::vector<FfmpegMessages::Message> heard_;  // of places whose packets were not read yet
   std::optional<std::uint64_t> expected_size_;  // of the file, where it says so itself
+  std::optional<std::uint32_t> loop_count_;
 };
 
 }  // namespace millrace::video

@@ -3,19 +3,23 @@
 #include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/demuxer.h"
 #include "millrace/video/ffmpeg/frame_converter.h"
-#include "millrace/video/ffmpeg/picture_decoder.h"
+#include "millrace/video/ffmpeg/loop_count.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_data.h"
 #include "millrace/video/ffmpeg/tag_changes.h"
+#include "millrace/video/ffmpeg/timed_pictures.h"
 #include "millrace/video/ffmpeg/unread_content.h"
 #include "millrace/video/frame/frame_fields.h"
 #include "millrace/video/frame/frame_pool.h"
+#include "millrace/video/frame/own_duration.h"
 #include "millrace/video/frame/range_change.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +33,14 @@ namespace {
 std::string name_of(AVPixelFormat pixels) {
   const char* const name = av_get_pix_fmt_name(pixels);
   return name != nullptr ? name : "an unknown one";
+}
+
+std::int64_t packet_duration(const AVFrame& picture) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+  return picture.duration;
+#else
+  return picture.pkt_duration;
+#endif
 }
 
 class FfmpegReader final : public FrameReader {
@@ -73,6 +85,15 @@ class FfmpegReader final : public FrameReader {
     all.at_start += before_.at_start;
     all.damaged += before_.damaged;
     if (!before_.first_damage.empty()) all.first_damage = before_.first_damage;
+    const std::vector<ClockJumps::Jump>& jumps = demuxer_->clock_jumps();
+    all.clock_jumps = std::ssize(jumps);
+    if (!jumps.empty()) {
+      const std::int64_t begin = demuxer_->container().start_time;
+      all.first_clock_jump = fmt::format(
+          "at {:.3f} s by {:.3f} s",
+          static_cast<double>(jumps.front().at - (begin == AV_NOPTS_VALUE ? 0 : begin)) / AV_TIME_BASE,
+          static_cast<double>(jumps.front().back) / AV_TIME_BASE);
+    }
     return all;
   }
   void cancel() override { demuxer_->cancel(); }
@@ -82,6 +103,7 @@ class FfmpegReader final : public FrameReader {
     before_ = losses();
     decoder_.emplace(*demuxer_, options_);
     if (Status opened = decoder_->open(); !opened) failed_ = opened.error();
+    put_in_order();
     held_ = false;
     return true;
   }
@@ -97,6 +119,43 @@ class FfmpegReader final : public FrameReader {
 
  private:
   [[nodiscard]] const std::string& name() const { return demuxer_->name(); }
+
+  // The picture of a song, which has no rate.
+  [[nodiscard]] bool is_cover() const {
+    return (demuxer_->stream().disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
+  }
+
+  [[nodiscard]] bool is_mov() const {
+    return std::string_view(demuxer_->container().iformat->name).starts_with("mov");
+  }
+
+  // Where it is no frame duration. Containers round it; and may give it for a field.
+  [[nodiscard]] std::optional<std::int64_t> unusual_duration(const AVFrame& picture) const {
+    const AVRational unit = demuxer_->stream().time_base;
+    if (!format_.has_timestamps() || unit.num <= 0 || unit.den <= 0) return std::nullopt;
+    const std::int64_t usual = frame_duration();
+    std::int64_t own = packet_duration(picture);
+    const AVStream& stream = demuxer_->stream();
+    if (is_cover()) own = av_rescale_q(demuxer_->container().duration, AV_TIME_BASE_Q, unit);
+    // .mp4 stores it of the packet that is decoded last, which need not be shown last.
+    const bool last = stream.nb_frames == index_ + 1 && stream.start_time == 0 && stream.duration > 0;
+    if (last && is_mov() && picture.best_effort_timestamp != AV_NOPTS_VALUE)
+      own = stream.duration - picture.best_effort_timestamp;
+    if (own <= 0 || std::abs(own - usual) <= 1 || (format_.is_interlaced() && own < usual))
+      return std::nullopt;
+    return own;
+  }
+
+  // In units of time.
+  [[nodiscard]] std::int64_t frame_duration() const {
+    return std::max<std::int64_t>(1,
+                                  av_rescale_q(1, {format_.rate_denominator, format_.rate_numerator},
+                                               {format_.time_base_numerator, format_.time_base_denominator}));
+  }
+
+  void put_in_order() {
+    if (format_.has_timestamps()) decoder_->put_in_order(frame_duration());
+  }
 
   // A container says it, or probing, which bare streams do without: pictures of H.264 are progressive unless
   // they say that they are not.
@@ -122,7 +181,7 @@ class FfmpegReader final : public FrameReader {
     const AVRational rate = av_guess_frame_rate(&demuxer_->container(), &stream, &picture);
     const AVRational coded = decoder_->coded_frame_rate();
     const AVRational best = demuxer_->is_elementary() && coded.num > 0 ? coded : rate;
-    if (best.num > 0 && best.den > 0) {
+    if (best.num > 0 && best.den > 0 && !is_cover()) {
       format_.rate_numerator = best.num;
       format_.rate_denominator = best.den;
     }
@@ -131,8 +190,10 @@ class FfmpegReader final : public FrameReader {
       format_.time_base_numerator = stream.time_base.num;
       format_.time_base_denominator = stream.time_base.den;
     }
+    put_in_order();
     picture_format_ = format_;
     Properties properties = read_stream_properties(stream, picture);
+    if (const auto times = demuxer_->loop_count()) set_loop_count(properties, *times);
     Orientation orientation;
     // Fields are rows, and cannot be turned.
     if (const auto asked = orientation_of(properties);
@@ -248,6 +309,7 @@ class FfmpegReader final : public FrameReader {
     frame->index = index_++;
     if (format_.has_timestamps() && picture.best_effort_timestamp != AV_NOPTS_VALUE)
       frame->timestamp = picture.best_effort_timestamp;
+    if (const auto own = unusual_duration(picture)) set_own_duration(*frame, *own);
     av_frame_unref(&picture);
     return std::optional(*std::move(frame));
   }
@@ -255,7 +317,7 @@ class FfmpegReader final : public FrameReader {
   ReaderOptions options_;
   std::optional<EarlierFrames> earlier_;
   std::unique_ptr<Demuxer> demuxer_;
-  std::optional<PictureDecoder> decoder_;
+  std::optional<TimedPictures> decoder_;
   Losses before_;      // before the last seek
   bool held_ = false;  // a picture is decoded, but not delivered
   FrameFormat format_;

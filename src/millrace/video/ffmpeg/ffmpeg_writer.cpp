@@ -4,17 +4,20 @@
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/frame_picture.h"
+#include "millrace/video/ffmpeg/loop_count.h"
 #include "millrace/video/ffmpeg/output_bridge.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_copy.h"
 #include "millrace/video/ffmpeg/side_data.h"
 #include "millrace/video/ffmpeg/writer_clock.h"
+#include "millrace/video/frame/own_duration.h"
 #include "millrace/video/frame/presentation_clock.h"
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -63,8 +66,7 @@ class FfmpegWriter final : public FrameWriter {
     stream_->time_base = encoder_->time_base;
     stream_->avg_frame_rate = encoder_->framerate;
     stream_->sample_aspect_ratio = encoder_->sample_aspect_ratio;
-    if (options.properties)
-      not_kept_ = write_stream_properties(*options.properties, *stream_, *muxer_->oformat);
+    if (options.properties) write_properties(*options.properties);
     set_up_muxer(*muxer_, container_, format_, times_, *stream_);
     if (options.reproducible) muxer_->flags |= AVFMT_FLAG_BITEXACT;
     if (Status begun = check(avformat_write_header(muxer_.get(), nullptr)); !begun) return begun;
@@ -96,6 +98,10 @@ class FfmpegWriter final : public FrameWriter {
     if (side_) {
       side_->source().detach();
       if (drained && !failed_) drained = finish_side();
+    }
+    if (is_gif()) {
+      const std::int64_t hundredths = av_rescale_q(last_duration_, time_base_, {1, 100});
+      av_opt_set_int(muxer_->priv_data, "final_delay", std::clamp<std::int64_t>(hundredths, 1, 65535), 0);
     }
     Status ended = check(av_write_trailer(muxer_.get()));
     avio_flush(bridge_->io());
@@ -162,6 +168,21 @@ class FfmpegWriter final : public FrameWriter {
           "{}: the encoder {} does not take {} with these options ({}); use .y4m, or other options", name(),
           choice.codec->encoder, to_string(format_), ffmpeg_message(opened));
     return {};
+  }
+
+  [[nodiscard]] bool is_gif() const { return std::string_view(muxer_->oformat->name) == "gif"; }
+
+  void write_properties(Properties properties) {
+    if (const auto times = find_loop_count(properties)) {
+      if (is_gif())
+        av_opt_set_int(muxer_->priv_data, "loop", gif_muxer_loop(*times), 0);
+      else if (*times != 1)
+        not_kept_.push_back(*times == 0 ? "being played without end"
+                                        : fmt::format("being played {} times", *times));
+      properties.erase(std::string(loop_count_name));
+    }
+    std::ranges::copy(write_stream_properties(properties, *stream_, *muxer_->oformat),
+                      std::back_inserter(not_kept_));
   }
 
   // libx264 (164) with AVX-512 reads memory that nobody has written where it looks ahead, so that bytes
@@ -237,6 +258,9 @@ class FfmpegWriter final : public FrameWriter {
     if (last_pts_ && picture->pts <= *last_pts_) picture->pts = *last_pts_ + 1;
     if (!last_pts_) first_pts_ = picture->pts;
     last_pts_ = picture->pts;
+    const auto own = format_.has_timestamps() ? own_duration(frame) : std::nullopt;
+    last_duration_ = own ? std::max<std::int64_t>(1, times_.at(*own)) : duration_;
+    if (last_duration_ != duration_) durations_[picture->pts] = last_duration_;
     const int sent = avcodec_send_frame(encoder_.get(), picture);
     if (sent < 0)
       return failure("{}: frame {}: encoding failed ({})", name(), frame.index, ffmpeg_message(sent));
@@ -268,17 +292,27 @@ class FfmpegWriter final : public FrameWriter {
       if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return {};
       if (received < 0) return failure("{}: encoding failed ({})", name(), ffmpeg_message(received));
       packet_->stream_index = stream_->index;
-      packet_->duration = duration_;
+      const auto own = durations_.extract(packet_->pts);
+      packet_->duration = own.empty() ? duration_ : own.mapped();
       // Encoders that reorder begin as long before 0 as the first frames last, which in videos of variable
       // rate can be hours that no container takes.
       if (const int delay = encoder_->has_b_frames; packets_ < delay)
         packet_->dts = first_pts_ - (delay - packets_) * duration_;
+      if (packets_ == 0) first_dts_ = packet_->dts;
       ++packets_;
+      if (packets_ == frames_ && last_duration_ != duration_) packet_->duration = duration_of_last(*packet_);
       av_packet_rescale_ts(packet_.get(), encoder_->time_base, stream_->time_base);
       if (Status fits = check_gap(*packet_); !fits) return fits;
       if (Status muxed = mux(*packet_); !muxed) return muxed;
       ++muxed_;
     }
+  }
+
+  // Of the packet decoded last, by which .mp4 ends with the frame that is shown last.
+  [[nodiscard]] std::int64_t duration_of_last(const AVPacket& packet) const {
+    const std::int64_t end = *last_pts_ + last_duration_;
+    const std::int64_t longest = std::max<std::int64_t>(1, end - packet.pts);
+    return std::clamp<std::int64_t>(end - first_pts_ - (packet.dts - first_dts_), 1, longest);
   }
 
   // In the order of decoding: what of the other streams comes before it is here already, unless the input has
@@ -294,7 +328,8 @@ class FfmpegWriter final : public FrameWriter {
 
   [[nodiscard]] Status finish_side() {
     const std::scoped_lock lock(muxing_);
-    if (side_->source().ends_with_frames() && last_pts_) side_->end_at(*last_pts_ + duration_, time_base_);
+    if (side_->source().ends_with_frames() && last_pts_)
+      side_->end_at(*last_pts_ + last_duration_, time_base_);
     return check(side_->write_until(*muxer_, std::nullopt, stream_->time_base));
   }
 
@@ -337,12 +372,15 @@ class FfmpegWriter final : public FrameWriter {
   FfmpegPtr<AVCodecContext> encoder_;
   FfmpegPtr<AVPacket> packet_;
   FramePicture picture_;
-  std::int64_t duration_ = 1;             // of a frame at the frame rate, in the encoder's time base
-  std::int64_t packets_ = 0;              // that the encoder gave
-  std::int64_t muxed_ = 0;                // of them
-  std::int64_t first_pts_ = 0;            // given to the encoder, in its time base
-  std::optional<std::int64_t> last_pts_;  // given to the encoder, in its time base
-  std::optional<std::int64_t> last_dts_;  // given to the muxer, in the stream's
+  std::int64_t duration_ = 1;       // of a frame at the frame rate, in the encoder's time base
+  std::int64_t last_duration_ = 1;  // of the last frame given to the encoder
+  std::map<std::int64_t, std::int64_t> durations_;  // others, of frames in the encoder by their times
+  std::int64_t packets_ = 0;                        // that the encoder gave
+  std::int64_t muxed_ = 0;                          // of them
+  std::int64_t first_pts_ = 0;                      // given to the encoder, in its time base
+  std::int64_t first_dts_ = 0;                      // that it gave, in its time base
+  std::optional<std::int64_t> last_pts_;            // given to the encoder, in its time base
+  std::optional<std::int64_t> last_dts_;            // given to the muxer, in the stream's
   std::int64_t frames_ = 0;
   std::vector<std::string> not_kept_;
   WrittenAs written_as_;  // without the size

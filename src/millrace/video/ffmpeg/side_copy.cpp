@@ -42,9 +42,15 @@ void describe(const SideStreams::Stream& from, AVFormatContext& muxer, AVStream&
     if (std::uint8_t* bytes = av_stream_new_side_data(&to, each.type, each.bytes.size()))
       std::memcpy(bytes, each.bytes.data(), each.bytes.size());
   to.codecpar->codec_tag = tag_for(*muxer.oformat, *from.codec);
-  if (is_opus(*from.codec) && from.codec->initial_padding == 0 && from.start && *from.start < 0)
+  if (is_opus(*from.codec) && from.codec->initial_padding == 0 && from.start && *from.start < 0 &&
+      av_compare_ts(-*from.start, from.time_base, 1, {1, 8}) < 0)
     to.codecpar->initial_padding =
         static_cast<int>(-av_rescale_q(*from.start, from.time_base, {1, from.codec->sample_rate}));
+}
+
+// No container can be told what it is.
+bool is_unknown_sound(const SideStreams::Stream& stream) {
+  return stream.codec->codec_type == AVMEDIA_TYPE_AUDIO && stream.codec->sample_rate <= 0;
 }
 
 // Whatever its muxer takes, one stream of pictures comes out.
@@ -88,9 +94,13 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
     if (stream.main) {
       frames = avformat_new_stream(&muxer, nullptr);
       if (frames == nullptr) return nullptr;
-      frames->disposition = stream.disposition;
+      // A cover whose song goes along is a video of one frame.
+      frames->disposition = stream.disposition & ~AV_DISPOSITION_ATTACHED_PIC;
       copy_lasting_tags(stream.metadata.get(), frames->metadata);
       av_dict_set(&frames->metadata, "alpha_mode", nullptr, 0);  // frames have none
+    } else if (is_unknown_sound(stream)) {
+      not_kept_.push_back(
+          fmt::format("{}, of which the file says too little until it begins", stream.name()));
     } else if (can_hold(*muxer.oformat, stream)) {
       copy.stream = add_stream(muxer, stream);
       if (copy.stream == nullptr) return nullptr;
@@ -176,6 +186,8 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
   if (data.dts == AV_NOPTS_VALUE) data.dts = copy.last_dts ? *copy.last_dts + copy.last_duration : 0;
   if (data.pts == AV_NOPTS_VALUE) data.pts = data.dts;
   if (end_ && av_compare_ts(data.pts, copy.stream->time_base, *end_, AV_TIME_BASE_Q) >= 0) return 0;
+  // Only what comes before 0 is hidden by an edit list of the output.
+  if (is_hidden(data) && !begins_at_zero(muxer) && data.pts + data.duration > 0) return 0;
   if (begins_at_zero(muxer)) {
     for (std::int64_t* time : {&data.pts, &data.dts})
       *time += copy.delay;
@@ -204,6 +216,7 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
 
 std::vector<std::string> SideCopy::not_kept() const {
   std::vector<std::string> words = not_kept_;
+  std::ranges::copy(from_->left_out(), std::back_inserter(words));
   if (const std::string why = from_->broken_off(); !why.empty())
     words.push_back(fmt::format("the end of the other streams ({})", why));
   return words;

@@ -1,6 +1,7 @@
 #include "millrace/video/ffmpeg/side_data.h"
 
 #include "millrace/video/ffmpeg/pixel_format.h"
+#include "millrace/video/frame/own_duration.h"
 
 #include <algorithm>
 #include <array>
@@ -187,6 +188,7 @@ std::vector<std::string> write_frame_properties(const Properties& properties, AV
                                                 const AVCodec& encoder) {
   std::vector<std::string> without_place;
   for (const auto& [name, bytes] : properties) {
+    if (name == own_duration_name) continue;  // is no side data
     const auto type = passed_on(name, bytes, picture, encoder);
     AVFrameSideData* place = nullptr;
     if (type) place = av_frame_new_side_data(&picture, *type, bytes.size());

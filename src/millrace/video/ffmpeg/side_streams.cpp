@@ -1,5 +1,7 @@
 #include "millrace/video/ffmpeg/side_streams.h"
 
+#include "millrace/video/frame/timecode.h"
+
 #include <algorithm>
 #include <limits>
 #include <string_view>
@@ -65,6 +67,9 @@ std::string SideStreams::Stream::name() const {
 
 void SideStreams::begin_pass(std::int64_t begin, std::int64_t shift, AVRational unit, bool has_window) {
   const std::scoped_lock lock(mutex_);
+  add_held_back();
+  for (ShownPackets& each : shown_)
+    each.begin_anew();
   passes_.push_back(
       {.ready = !has_window, .begin_out = microseconds(begin, unit), .shift = shift, .shift_unit = unit});
   std::ranges::fill(last_decoded_, std::numeric_limits<std::int64_t>::min());
@@ -89,18 +94,21 @@ void SideStreams::end_with_frames() {
 void SideStreams::describe(const AVFormatContext& container, const AVStream& main) {
   if (described_) return;  // packets of a further pass go by the number of their stream
   described_ = true;
+  described_streams_ = static_cast<int>(container.nb_streams);
   for (unsigned i = 0; i < container.nb_streams; ++i) {
     const AVStream& stream = *container.streams[i];
     // What the demuxer itself does not give out: the text track that chapters are read from.
     if (stream.discard == AVDISCARD_ALL) continue;
     if (!audio_ && stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO) continue;
     streams_.push_back(description(stream, stream.index == main.index));
+    shown_.emplace_back(container, stream);
   }
   const std::int64_t first_frame =
       main.start_time != AV_NOPTS_VALUE ? microseconds(main.start_time, main.time_base) : 0;
   for (unsigned i = 0; i < container.nb_chapters; ++i)
     add_chapter(*container.chapters[i], first_frame);
   metadata_ = copy_of(container.metadata);
+  if (part_start_) advance_timecodes(main);
   waiting_.resize(streams_.size());
   last_decoded_.resize(streams_.size(), std::numeric_limits<std::int64_t>::min());
 }
@@ -120,6 +128,48 @@ void SideStreams::add_chapter(const AVChapter& chapter, std::int64_t first_frame
                        .metadata = copy_of(chapter.metadata)});
 }
 
+// To that of the first frame of the part. A track of timecodes holds the first alone, and muxers make one of
+// the video's tag.
+void SideStreams::advance_timecodes(const AVStream& main) {
+  const AVRational rate = main.avg_frame_rate.num > 0 ? main.avg_frame_rate : main.r_frame_rate;
+  if (rate.num <= 0 || rate.den <= 0) return;
+  constexpr std::int64_t inaccuracy = 2;  // microseconds
+  const std::int64_t frames =
+      av_rescale_q_rnd(*part_start_ - inaccuracy, AV_TIME_BASE_Q, av_inv_q(rate), AV_ROUND_UP);
+  const auto advance = [&](FfmpegPtr<AVDictionary>& tags) {
+    const AVDictionaryEntry* const entry = av_dict_get(tags.get(), "timecode", nullptr, 0);
+    if (entry == nullptr) return;
+    const std::string key = entry->key;
+    const auto advanced = timecode_after(entry->value, frames, rate.num, rate.den);
+    if (!advanced && not_taken_.empty())
+      not_taken_.push_back(
+          fmt::format("the timecode {}, which cannot be moved by {} frames", entry->value, frames));
+    AVDictionary* changed = tags.release();
+    av_dict_set(&changed, key.c_str(), advanced ? advanced->c_str() : nullptr, 0);
+    tags.reset(changed);
+  };
+  advance(metadata_);
+  for (Stream& stream : streams_)
+    advance(stream.metadata);
+  for (std::size_t i = 0; i < streams_.size();) {
+    const bool timecodes = !streams_[i].main && streams_[i].codec->codec_tag == MKTAG('t', 'm', 'c', 'd');
+    if (!timecodes) {
+      ++i;
+      continue;
+    }
+    const AVDictionaryEntry* const entry = av_dict_get(streams_[i].metadata.get(), "timecode", nullptr, 0);
+    const auto video = std::ranges::find(streams_, true, &Stream::main);
+    if (entry != nullptr && video != streams_.end() &&
+        av_dict_get(video->metadata.get(), "timecode", nullptr, 0) == nullptr) {
+      AVDictionary* tags = video->metadata.release();
+      av_dict_set(&tags, "timecode", entry->value, 0);
+      video->metadata.reset(tags);
+    }
+    streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(i));
+    shown_.erase(shown_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 std::optional<std::size_t> SideStreams::find(int number) const {
   const auto found = std::ranges::find(streams_, number, &Stream::number);
   if (found == streams_.end() || found->main) return std::nullopt;
@@ -130,19 +180,47 @@ bool SideStreams::takes(int number) const { return find(number).has_value(); }
 
 void SideStreams::push(FfmpegPtr<AVPacket> packet) {
   const auto which = find(packet->stream_index);
-  if (!which) return;
+  if (!which) return note_late(*packet);
   const bool overfull = [&] {
     const std::scoped_lock lock(mutex_);
     if (detached_) return false;
-    const std::int64_t decoded = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts;
-    if (decoded != AV_NOPTS_VALUE) last_decoded_[*which] = microseconds(decoded, streams_[*which].time_base);
-    bytes_ += static_cast<std::size_t>(packet->size);
-    waiting_[*which].push_back({std::move(packet), last_decoded_[*which], passes_.size() - 1});
+    add(*which, shown_[*which].add(std::move(packet)));
     return bytes_ > max_waiting_bytes;
   }();
   if (!overfull) return;
   const std::scoped_lock lock(relieving_);
   if (relieve_) relieve_();
+}
+
+void SideStreams::add(std::size_t stream, std::vector<FfmpegPtr<AVPacket>> packets) {
+  for (FfmpegPtr<AVPacket>& packet : packets) {
+    const std::int64_t decoded = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts;
+    if (decoded != AV_NOPTS_VALUE) last_decoded_[stream] = microseconds(decoded, streams_[stream].time_base);
+    Waiting waiting{
+        .data = std::move(packet), .decoded_in = last_decoded_[stream], .pass = passes_.size() - 1};
+    // Where a part is far into the video, all before it need not wait to be dropped.
+    if (passes_.back().ready && !is_wanted(waiting, streams_[stream])) continue;
+    bytes_ += static_cast<std::size_t>(waiting.data->size);
+    waiting_[stream].push_back(std::move(waiting));
+  }
+}
+
+void SideStreams::add_held_back() {
+  if (detached_) return;
+  for (std::size_t i = 0; i < shown_.size(); ++i)
+    add(i, shown_[i].end());
+}
+
+void SideStreams::end_input() {
+  const std::scoped_lock lock(mutex_);
+  add_held_back();
+}
+
+// A stream that nobody knew of when the output was begun.
+void SideStreams::note_late(const AVPacket& packet) {
+  const std::scoped_lock lock(mutex_);
+  if (packet.stream_index < described_streams_ || !late_.insert(packet.stream_index).second) return;
+  not_taken_.push_back(fmt::format("stream {}, which appears only later in the file", packet.stream_index));
 }
 
 void SideStreams::forget_waiting() {
@@ -153,6 +231,8 @@ void SideStreams::forget_waiting() {
       packets.pop_back();
     }
   }
+  for (ShownPackets& each : shown_)
+    each.begin_anew();
   std::ranges::fill(last_decoded_, std::numeric_limits<std::int64_t>::min());
 }
 
@@ -179,6 +259,7 @@ void SideStreams::attach(std::function<void()> relieve) {
 void SideStreams::detach() {
   const std::scoped_lock lock(relieving_, mutex_);
   relieve_ = nullptr;
+  add_held_back();
   detached_ = true;
 }
 
@@ -249,6 +330,22 @@ bool SideStreams::ends_with_frames() const {
 std::string SideStreams::broken_off() const {
   const std::scoped_lock lock(mutex_);
   return broken_off_;
+}
+
+std::vector<std::string> SideStreams::left_out() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> words = not_taken_;
+  for (std::size_t i = 0; i < shown_.size(); ++i) {
+    if (const std::int64_t sound = shown_[i].sound_left_out(); sound > 0)
+      words.push_back(fmt::format("{:.3f} s of {}, in packets that the edit list of the input hides in part",
+                                  static_cast<double>(sound) * av_q2d(streams_[i].time_base),
+                                  streams_[i].name()));
+    if (const std::int64_t packets = shown_[i].packets_left_out(); packets > 0)
+      words.push_back(
+          fmt::format("{} packet{} of {}, which need others that the edit list of the input hides", packets,
+                      packets == 1 ? "" : "s", streams_[i].name()));
+  }
+  return words;
 }
 
 }  // namespace millrace::video

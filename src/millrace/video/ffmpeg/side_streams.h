@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/shown_packets.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,6 +91,8 @@ class SideStreams {
   // Whether all sound is read up to the end of the window, so far as can be told where the video's next
   // packet is decoded at `time`.
   [[nodiscard]] bool is_complete(std::int64_t time, AVRational time_base) const;
+  // The input has no more packets.
+  void end_input();
   // Nothing more comes, and why.
   void break_off(const std::string& why);
 
@@ -107,6 +111,8 @@ class SideStreams {
   [[nodiscard]] bool is_overfull() const;
   [[nodiscard]] bool ends_with_frames() const;
   [[nodiscard]] std::string broken_off() const;
+  // What of a stream is left out because it cannot be told from what an edit list hides, in words.
+  [[nodiscard]] std::vector<std::string> left_out() const;
 
  private:
   // Times in microseconds. "In": of the input's clock; "out": of the output's, but for what its writer adds.
@@ -127,11 +133,15 @@ class SideStreams {
   };
 
   [[nodiscard]] std::optional<std::size_t> find(int number) const;
+  void add(std::size_t stream, std::vector<FfmpegPtr<AVPacket>> packets);
+  void add_held_back();
+  void note_late(const AVPacket& packet);
   [[nodiscard]] std::int64_t moved(const Pass& pass, std::int64_t time, AVRational time_base) const;
   [[nodiscard]] bool is_wanted(const Waiting& packet, const Stream& stream) const;
   [[nodiscard]] std::optional<std::int64_t> first_time(std::size_t stream);
 
   void add_chapter(const AVChapter& chapter, std::int64_t first_frame);
+  void advance_timecodes(const AVStream& main);
 
   const bool audio_;
   const std::optional<std::int64_t> part_start_;
@@ -141,14 +151,18 @@ class SideStreams {
   std::vector<Stream> streams_;
   std::vector<Chapter> chapters_;
   FfmpegPtr<AVDictionary> metadata_;
+  int described_streams_ = 0;  // of the container, wanted or not
 
   std::mutex relieving_;  // taken before mutex_
   std::function<void()> relieve_;
   mutable std::mutex mutex_;  // over all that follows
   std::vector<Pass> passes_{Pass{}};
+  std::vector<ShownPackets> shown_;           // by stream
   std::vector<std::deque<Waiting>> waiting_;  // by stream
   std::vector<std::int64_t> last_decoded_;    // by stream, in this pass
   std::size_t bytes_ = 0;
+  std::vector<std::string> not_taken_;  // in words
+  std::set<int> late_;                  // streams that were not there in the beginning
   bool detached_ = false;
   bool ends_with_frames_ = false;
   std::string broken_off_;

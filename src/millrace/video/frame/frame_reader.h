@@ -35,11 +35,14 @@ struct ReaderOptions {
   std::stop_token stop;
 };
 
-// Frames of a video that were not delivered.
+// Frames of a video that were not delivered, and what was put right.
 struct Losses {
   std::int64_t at_start = 0;  // they refer to others from before the video begins, as where it was cut
   std::int64_t damaged = 0;   // damaged, or referring to others that are (OnDamage::skip)
   std::string first_damage;   // "frame 12: the data is incomplete"; also where no frame is known to be lost
+  std::int64_t clock_jumps =
+      0;  // where the file's clock ran back: what follows was moved to go on from there
+  std::string first_clock_jump;  // "at 3.960 s by 3.920 s"
 
   bool operator==(const Losses&) const = default;
 };

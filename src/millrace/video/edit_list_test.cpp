@@ -1,0 +1,191 @@
+// What edit lists hide stays hidden: random edit lists, by what the ffmpeg program decodes of the output.
+#include "millrace/video/video_testing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::video {
+namespace {
+
+using namespace millrace::video::testing;
+
+constexpr int sound_rate = 48000;
+
+struct Edit {
+  std::int64_t length = 0;  // milliseconds, which FFmpeg's .mp4 counts edits in
+  std::int64_t begin = 0;   // samples of the track, what its encoder put in front included
+};
+
+std::uint32_t big_endian_at(const std::string& bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    value = value << 8U | static_cast<std::uint8_t>(bytes.at(at + i));
+  return value;
+}
+
+std::string big_endian_bytes(std::int64_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    bytes += static_cast<char>(static_cast<std::uint64_t>(value) >> static_cast<unsigned>(shift));
+  return bytes;
+}
+
+std::string box(const std::string& kind, const std::string& content) {
+  return big_endian_bytes(static_cast<std::int64_t>(content.size()) + 8) + kind + content;
+}
+
+// The boxes in `content`, each given to `change`, which says what it becomes.
+template <class Change> std::string for_boxes(const std::string& content, Change&& change) {
+  std::string result;
+  for (std::size_t at = 0; at + 8 <= content.size();) {
+    const std::size_t size = big_endian_at(content, at);
+    result += change(content.substr(at + 4, 4), content.substr(at + 8, size - 8));
+    at += size;
+  }
+  return result;
+}
+
+// The file with another edit list for its sound. Its index lies behind its samples, which stay where they
+// are.
+void edit_sound(const std::string& from, const std::string& to, const std::vector<Edit>& edits) {
+  const std::vector<char> bytes = file_bytes(from);
+  std::string list = big_endian_bytes(0) + big_endian_bytes(std::ssize(edits));
+  for (const Edit& edit : edits)
+    list += big_endian_bytes(edit.length) + big_endian_bytes(edit.begin) + big_endian_bytes(0x10000);
+  const auto track = [&](const std::string& content) {
+    if (!content.contains("soun")) return content;
+    return for_boxes(content, [&](const std::string& kind, const std::string& inner) {
+      if (kind == "edts") return std::string();
+      return box(kind, inner) + (kind == "tkhd" ? box("edts", box("elst", list)) : "");
+    });
+  };
+  const std::string changed =
+      for_boxes(std::string(bytes.begin(), bytes.end()), [&](const auto& kind, const auto& content) {
+        if (kind != "moov") return box(kind, content);
+        return box(kind, for_boxes(content, [&](const std::string& part, const std::string& inner) {
+                     return box(part, part == "trak" ? track(inner) : inner);
+                   }));
+      });
+  write_file(to, {changed.begin(), changed.end()});
+}
+
+// Silence where it is shown and noise where it is hidden: `heard` gives the begin and end of what is heard,
+// in seconds, of four.
+bool make_sound(const std::string& path, const std::string& codec,
+                const std::vector<std::pair<double, double>>& heard) {
+  std::string silent = "0";
+  for (const auto& [begin, end] : heard)
+    silent += fmt::format("+between(t,{:.6f},{:.6f})", begin, end);
+  return ffmpeg(fmt::format(
+      "-f lavfi -i testsrc2=s=32x32:r=25:d=4 -f lavfi -i \"aevalsrc='if({},0,random(0)-0.5)':s={}:d=4\" "
+      "-c:v libx264 -preset ultrafast -c:a {} -strict -2 '{}'",
+      silent, sound_rate, codec, path));
+}
+
+// Every sample that a player without a thought for edit lists would play of the file, and what ffmpeg plays.
+std::vector<float> samples_of(const std::string& path, const std::string& before = "") {
+  const std::string raw = output_of(fmt::format(
+      "ffmpeg -v error -nostdin {} -i '{}' -map 0:a:0 -ac 1 -f f32le - </dev/null", before, path));
+  std::vector<float> samples(raw.size() / sizeof(float));
+  std::memcpy(samples.data(), raw.data(), samples.size() * sizeof(float));
+  return samples;
+}
+
+float loudest(const std::vector<float>& samples) {
+  float most = 0;
+  for (const float sample : samples)
+    most = std::max(most, std::abs(sample));
+  return most;
+}
+
+// As a run does it, with frames that stay as they are. What is not kept.
+std::vector<std::string> copy_with_sound(const std::string& from, const std::string& to) {
+  const auto side = make_side_streams(true);
+  auto reader = open_reader(from, {.side_streams = side});
+  EXPECT_TRUE(reader) << reader.error().message;
+  if (!reader) return {};
+  auto writer = open_writer(to, (*reader)->format(), {.overwrite = Overwrite::yes, .side_streams = side});
+  EXPECT_TRUE(writer) << writer.error().message;
+  if (!writer) return {};
+  const Delivered delivered = read_all(**reader);
+  EXPECT_FALSE(delivered.error);
+  for (const Frame& frame : delivered.frames)
+    EXPECT_TRUE((*writer)->write(frame));
+  EXPECT_TRUE((*writer)->finish());
+  return (*writer)->not_kept();
+}
+
+class EditLists : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(EditLists, HideWhatTheyHideInTheOutputToo) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  const auto& [codec, suffix] = GetParam();
+  const bool lossy = std::string_view(codec) == "aac";
+  std::mt19937_64 random(std::string_view(codec).size() * 100 + std::string_view(suffix).size());
+  const auto between = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low));
+  };
+  for (int round = 0; round < 6; ++round) {
+    TemporaryFolder folder;
+    std::vector<Edit> edits;
+    std::vector<std::pair<double, double>> heard;
+    const std::int64_t priming = lossy ? 1024 : 0;
+    std::int64_t shown = 0;
+    std::int64_t at = round % 2 == 0 ? 0 : between(300, 700);  // milliseconds of the sound itself
+    while (at < 2600) {
+      const std::int64_t length = between(200, 900);
+      edits.push_back(
+          {.length = length, .begin = at * sound_rate / 1000 + priming + (at == 0 ? 0 : between(0, 40))});
+      const double begin = static_cast<double>(edits.back().begin - priming) / sound_rate;
+      heard.emplace_back(begin - 1e-5, begin + static_cast<double>(length) / 1000 + 1e-5);
+      shown += length;
+      at += length + between(150, 700);
+    }
+    ASSERT_TRUE(make_sound(folder / "all.mov", codec, heard));
+    edit_sound(folder / "all.mov", folder / "in.mov", edits);
+    const std::string output = folder / (std::string("out") + suffix);
+    const std::vector<std::string> not_kept = copy_with_sound(folder / "in.mov", output);
+    if (!not_kept.empty() && not_kept.front().contains("cannot hold")) GTEST_SKIP() << not_kept.front();
+    const std::vector<float> played = samples_of(output);
+    // The quantisation of lossy codecs spreads a little; noise itself is at 0.5.
+    EXPECT_LT(loudest(played), lossy ? 0.02F : 1e-6F) << "round " << round;
+    // What is left out at the edges is a few packets, and said.
+    const double edges = static_cast<double>(edits.size()) * 4 * 1024 / sound_rate;
+    EXPECT_GT(static_cast<double>(played.size()) / sound_rate, static_cast<double>(shown) / 1000 - edges)
+        << "round " << round;
+    EXPECT_LT(static_cast<double>(played.size()) / sound_rate, static_cast<double>(shown) / 1000 + 0.025)
+        << "round " << round;
+    if (lossy && edits.size() > 1) {
+      EXPECT_THAT(not_kept, ::testing::Contains(::testing::HasSubstr("edit list"))) << "round " << round;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sound, EditLists,
+                         ::testing::Combine(::testing::Values("aac", "pcm_s16le"),
+                                            ::testing::Values(".mp4", ".mkv", ".mov")),
+                         [](const auto& test) {
+                           return fmt::format("{}_to_{}", std::get<0>(test.param),
+                                              std::string(std::get<1>(test.param)).substr(1));
+                         });
+
+TEST(EditListOfAnEncoder, LosesNoSound) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  TemporaryFolder folder;
+  ASSERT_TRUE(
+      ffmpeg(fmt::format("-f lavfi -i testsrc2=s=32x32:r=25:d=2 -f lavfi -i sine=r=48000:d=2 -c:v libx264 "
+                         "-preset ultrafast -c:a aac '{}'",
+                         folder / "in.mp4")));
+  for (const char* name : {"out.mp4", "out.mkv", "out.mov"}) {
+    EXPECT_THAT(copy_with_sound(folder / "in.mp4", folder / name), ::testing::IsEmpty());
+    EXPECT_EQ(samples_of(folder / name).size(), samples_of(folder / "in.mp4").size()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::video

@@ -1,0 +1,158 @@
+#include "millrace/video/ffmpeg/shown_packets.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+extern "C" {
+#include <libavcodec/codec_desc.h>
+}
+
+namespace millrace::video {
+namespace {
+
+// The samples that a demuxer says are to be thrown away, which begin at this packet.
+std::int64_t samples_to_skip(const AVPacket& packet) {
+  std::size_t size = 0;
+  const std::uint8_t* const data = av_packet_get_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, &size);
+  if (data == nullptr || size < 4) return 0;
+  return data[0] | data[1] << 8 | data[2] << 16 | static_cast<std::int64_t>(data[3]) << 24;
+}
+
+bool is_lossy(AVCodecID codec) {
+  const AVCodecDescriptor* const kind = avcodec_descriptor_get(codec);
+  return kind != nullptr && (kind->props & AV_CODEC_PROP_LOSSY) != 0 &&
+         (kind->props & AV_CODEC_PROP_LOSSLESS) == 0;
+}
+
+}  // namespace
+
+int bare_sample_bytes(const AVCodecParameters& codec) {
+  const bool bare = codec.codec_id >= AV_CODEC_ID_FIRST_AUDIO && codec.codec_id < AV_CODEC_ID_ADPCM_IMA_QT;
+  return codec.codec_type == AVMEDIA_TYPE_AUDIO && bare ? codec.block_align : 0;
+}
+
+ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& stream)
+    : sound_(stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO),
+      refers_(stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO),
+      edited_(std::string_view(container.iformat->name).starts_with("mov")),
+      overlaps_(is_lossy(stream.codecpar->codec_id)), time_base_(stream.time_base),
+      rate_(stream.codecpar->sample_rate), bare_bytes_(bare_sample_bytes(*stream.codecpar)),
+      // The longest is that of HE-AAC, some 0.12 s.
+      encoder_delay_(overlaps_ ? std::max(stream.codecpar->seek_preroll, rate_ / 8) : 0),
+      packets_in_file_(stream.nb_frames) {
+  if (edited_ && sound_ && stream.duration > 0) list_end_ = stream.duration;
+}
+
+std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
+  std::vector<FfmpegPtr<AVPacket>> ready;
+  if (seen_++ == 0) {
+    const std::int64_t skipped = samples_to_skip(*packet);
+    priming_ = skipped > 0 && skipped <= encoder_delay_;
+    to_hide_ = priming_ ? 0 : skipped;
+  }
+  if (is_hidden(*packet)) {
+    if (!shown_ && rate_ > 0) to_hide_ -= av_rescale_q(packet->duration, time_base_, {1, rate_});
+    hid_since_ = true;
+    last_hidden_ = packet->duration;
+    hid_behind_ = hid_behind_ || shown_;
+    needs_key_ = refers_;
+    if (!shown_ && priming_) ready.push_back(std::move(packet));
+    return ready;
+  }
+  if (needs_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) {
+    ++packets_left_out_;
+    return ready;
+  }
+  needs_key_ = false;
+  const bool first = !std::exchange(shown_, true);
+  if (first && to_hide_ > 0) packet = from(std::move(packet), to_hide_);
+  if (!packet) {
+    hid_since_ = false;
+    return ready;
+  }
+  const bool timed = packet->pts != AV_NOPTS_VALUE && packet->duration > 0;
+  if (!held_.empty() && timed) {
+    const AVPacket& last = *held_.back();
+    const bool overlap = packet->pts > last.pts && packet->pts < last.pts + last.duration;
+    if (hid_since_ || overlap) end_shown_at(packet->pts);
+    if (hid_since_ || overlap) moved_forward_ = hid_since_ && !first ? last_hidden_ : 0;
+  }
+  hid_since_ = false;
+  held_.push_back(std::move(packet));
+  const std::size_t held_back = edited_ && sound_ && timed ? 3 : 0;
+  while (held_.size() > held_back) {
+    ready.push_back(std::move(held_.front()));
+    held_.erase(held_.begin());
+  }
+  return ready;
+}
+
+std::vector<FfmpegPtr<AVPacket>> ShownPackets::end() {
+  std::vector<FfmpegPtr<AVPacket>> ready;
+  if (!held_.empty() && list_end_) {
+    AVPacket& last = *held_.back();
+    const bool hidden_in_part =
+        last.pts < *list_end_ && last.pts + last.duration + moved_forward_ > *list_end_;
+    const bool ends_track = !hid_behind_ && seen_ == packets_in_file_;
+    if (hidden_in_part && ends_track)
+      last.duration = *list_end_ - last.pts;
+    else if (hidden_in_part)
+      end_shown_at(*list_end_);
+  }
+  for (FfmpegPtr<AVPacket>& packet : held_)
+    ready.push_back(std::move(packet));
+  held_.clear();
+  return ready;
+}
+
+void ShownPackets::begin_anew() {
+  seen_ = 0;
+  to_hide_ = 0;
+  moved_forward_ = 0;
+  hid_behind_ = hid_since_ = shown_ = priming_ = needs_key_ = false;
+  held_.clear();
+}
+
+// What is held back is not shown from `time` on.
+void ShownPackets::end_shown_at(std::int64_t time) {
+  const std::int64_t surely_shown = time - moved_forward_;
+  std::vector<FfmpegPtr<AVPacket>> held = std::exchange(held_, {});
+  for (FfmpegPtr<AVPacket>& packet : held) {
+    const std::int64_t end = packet->pts + packet->duration;
+    const std::int64_t heard_until = overlaps_ ? end + packet->duration : end;
+    const std::int64_t shown = std::min(end, time) - packet->pts;
+    if (heard_until > surely_shown) packet = until(std::move(packet), surely_shown);
+    sound_left_out_ += std::max<std::int64_t>(0, shown - (packet ? packet->duration : 0));
+    if (packet) held_.push_back(std::move(packet));
+  }
+}
+
+// What of the packet is shown behind so many samples; null where that cannot be told apart.
+FfmpegPtr<AVPacket> ShownPackets::from(FfmpegPtr<AVPacket> packet, std::int64_t hidden) {
+  const std::int64_t in_units = av_rescale_q(hidden, {1, rate_}, time_base_);
+  if (bare_bytes_ == 0 || hidden >= packet->size / bare_bytes_) {
+    sound_left_out_ += std::max<std::int64_t>(0, packet->duration - in_units);
+    return nullptr;
+  }
+  packet->data += hidden * bare_bytes_;
+  packet->size -= static_cast<int>(hidden * bare_bytes_);
+  packet->pts += in_units;
+  packet->dts = packet->pts;
+  packet->duration -= in_units;
+  return packet;
+}
+
+// What of the packet is shown before `time`; null where that is nothing or cannot be told apart.
+FfmpegPtr<AVPacket> ShownPackets::until(FfmpegPtr<AVPacket> packet, std::int64_t time) const {
+  const std::int64_t shown = std::min(time - packet->pts, packet->duration);
+  if (bare_bytes_ == 0 || rate_ <= 0 || shown <= 0) return nullptr;
+  const std::int64_t kept =
+      std::min<std::int64_t>(packet->size / bare_bytes_, av_rescale_q(shown, time_base_, {1, rate_}));
+  if (kept == 0) return nullptr;
+  packet->size = static_cast<int>(kept * bare_bytes_);
+  packet->duration = shown;
+  return packet;
+}
+
+}  // namespace millrace::video

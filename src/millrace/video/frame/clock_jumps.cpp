@@ -1,0 +1,75 @@
+#include "millrace/video/frame/clock_jumps.h"
+
+#include <algorithm>
+
+namespace millrace::video {
+namespace {
+
+// Packets of muxers that are not careful go back by less.
+constexpr std::int64_t tolerance = 100'000;
+// When one stream has jumped, the others may still have this much to come from before.
+constexpr std::int64_t unseen_before_jump = 1'000'000;
+// A time that is so far ahead may be wrong.
+constexpr std::int64_t far_ahead = tolerance;
+
+}  // namespace
+
+ClockJumps::Stream ClockJumps::stream_at(std::size_t index) const {
+  return index < streams_.size() ? streams_[index] : Stream{.part = parts_.size() - 1};
+}
+
+// The part that it goes on in, or a later one that another stream has begun.
+std::optional<std::size_t> ClockJumps::fitting_part(const Stream& stream, std::int64_t decoded) const {
+  if (!stream.next || decoded + parts_[stream.part].moved_by >= *stream.next - tolerance) return stream.part;
+  for (std::size_t part = stream.part + 1; part < parts_.size(); ++part)
+    if (decoded + parts_[part].moved_by >= *stream.next - unseen_before_jump) return part;
+  return std::nullopt;
+}
+
+bool ClockJumps::looks_ahead(std::size_t stream, std::int64_t decoded, bool dense) const {
+  if (!dense) return false;
+  const Stream own = stream_at(stream);
+  return !fitting_part(own, decoded) ||
+         (own.next && decoded + parts_[own.part].moved_by > *own.next + far_ahead);
+}
+
+std::int64_t ClockJumps::moved_by(std::size_t stream) const {
+  return parts_[stream_at(stream).part].moved_by;
+}
+
+std::int64_t ClockJumps::place(std::size_t stream, std::int64_t decoded, std::int64_t duration, bool dense,
+                               std::optional<std::int64_t> next_of_stream) {
+  if (stream >= streams_.size()) streams_.resize(stream + 1, Stream{.part = parts_.size() - 1});
+  Stream& own = streams_[stream];
+  if (!dense) {
+    // The last part that has begun by then; no more is known of it.
+    std::size_t part = parts_.size() - 1;
+    while (part > own.part && decoded < parts_[part].begin - tolerance)
+      --part;
+    own.part = part;
+    return parts_[part].moved_by;
+  }
+  if (const auto fitting = fitting_part(own, decoded)) {
+    own.part = *fitting;
+  } else {
+    // One whose successor is where this one should be has a wrong time, and no more.
+    const bool wrong = next_of_stream && *next_of_stream + parts_[own.part].moved_by >= *own.next - tolerance;
+    if (wrong) return parts_[own.part].moved_by;
+    const std::int64_t at = std::max(end_, *own.next);
+    const std::int64_t was = decoded + parts_.back().moved_by;
+    parts_.push_back({.moved_by = at - decoded, .begin = decoded});
+    jumps_.push_back({.at = at, .back = at - was});
+    own.part = parts_.size() - 1;
+  }
+  const std::int64_t placed = decoded + parts_[own.part].moved_by;
+  // One that is far ahead of its successor is no measure for what follows.
+  const bool alone =
+      own.next && placed > *own.next + far_ahead && next_of_stream && *next_of_stream < decoded;
+  if (!alone) {
+    own.next = placed + std::max<std::int64_t>(duration, 1);
+    end_ = std::max(end_, *own.next);
+  }
+  return parts_[own.part].moved_by;
+}
+
+}  // namespace millrace::video
