@@ -1,4 +1,4 @@
-// The kernels of single filters that the build compiled for every instruction set.
+// The kernels of single filters that were compiled at build time for every instruction set.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
@@ -9,12 +9,12 @@
 
 namespace millrace::image {
 
-// nullptr where there is none for this instruction set on this architecture, nor for filters made at run
+// nullptr if there is none for this instruction set on this architecture, or if the filter was made at run
 // time.
 [[nodiscard]] std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa isa);
 
-// The program_identity() of the compiler that compiled them. Whatever it compiles later belongs to this
-// program as these do, which what another build of it compiles may not.
+// The program_identity() of the compiler that compiled them. Only a compiler with this identity produces
+// kernels that match this program; one from another build may not.
 [[nodiscard]] std::string_view kernel_compiler_identity();
 
 }  // namespace millrace::image

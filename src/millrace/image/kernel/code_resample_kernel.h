@@ -1,5 +1,5 @@
-// Resampling codes by products of 16 bits, two of which are summed at once, and by picking bytes out of
-// vectors: what no compiler makes of a loop.
+// Resampling of codes with 16-bit multiply-add instructions and byte shuffles, which compilers do not
+// generate from a loop.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
@@ -9,8 +9,8 @@
 
 namespace millrace::image {
 
-// The kernel of a part of `resize` on codes (code_resample.h); nullptr where `filter` is none, or this
-// processor or instruction set has no such products.
+// The kernel of a part of `resize` on codes (code_resample.h). nullptr for other filters, or if the processor
+// or instruction set lacks these instructions.
 [[nodiscard]] std::shared_ptr<const Kernel> code_resample_kernel(const Filter& filter, machine::Isa isa);
 
 }  // namespace millrace::image

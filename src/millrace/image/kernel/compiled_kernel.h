@@ -1,4 +1,4 @@
-// Kernels of groups, loaded from the objects that the kernel compiler made. Every function may be called from
+// Loads kernels of groups from the objects that the kernel compiler made. Every function may be called from
 // any thread.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace millrace::image {
 
-// The kernel in an object that was compiled for an equal spec. Only where can_load_objects, see elf_object.h;
-// an Error where the object is damaged.
+// Loads the kernel from an object that was compiled for an equal spec. Requires can_load_objects, see
+// elf_object.h. Returns an Error if the object is damaged.
 [[nodiscard]] Result<std::shared_ptr<const Kernel>> load_kernel(const KernelSpec& spec,
                                                                 std::span<const std::byte> object);
 

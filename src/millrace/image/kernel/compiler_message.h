@@ -1,5 +1,4 @@
-// What a program and its kernel compiler say to each other through a socket: messages of a kind and some
-// bytes, with a checksum.
+// Messages between a program and its kernel compiler over a socket: a kind and a payload, with a checksum.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -16,18 +15,18 @@
 
 namespace millrace::image {
 
-// The compiler begins with `ready`. Then each request is answered by an object or a refusal, in their order.
+// The compiler begins with `ready`. It then answers each request with an object or a refusal, in order.
 enum class MessageKind : std::uint32_t {
   ready,    // the compiler's identity (program_identity.h)
-  request,  // what to compile, see request_text; its filters that were made at run time among it
+  request,  // what to compile, see request_text; includes the formulas of filters made at run time
   object,   // a relocatable object whose function object_entry is the kernel
-  refusal,  // why the kernel cannot be compiled, as text
+  refusal,  // the reason why the kernel cannot be compiled, as text
 };
 
-// A longer message is an Error: whoever sends it is not whom it is thought to be.
+// A longer message is an Error: the peer cannot be the kernel compiler.
 inline constexpr std::size_t most_message_bytes = std::size_t{16} << 20;
 
-// The function in an object; `object_entry` is Halide's name for its form with one argument.
+// Name of the function in an object; `object_entry` is Halide's name for its one-argument form.
 inline constexpr const char* object_function = "millrace_kernel";
 inline constexpr const char* object_entry = "millrace_kernel_argv";
 
@@ -43,8 +42,8 @@ struct Message {
 [[nodiscard]] std::vector<std::byte> pack_message(MessageKind kind, std::span<const std::byte> body);
 [[nodiscard]] std::vector<std::byte> pack_message(MessageKind kind, std::string_view text);
 
-// Takes the first message off what was received so far; nothing while it is not whole. An Error where that
-// cannot be the beginning of a message.
+// Removes the first message from the bytes received so far. Returns nothing while it is incomplete, and an
+// Error if the bytes cannot be the beginning of a message.
 [[nodiscard]] Result<std::optional<Message>> take_message(std::vector<std::byte>& received);
 
 struct CompilerRequest {
@@ -53,8 +52,8 @@ struct CompilerRequest {
 };
 
 [[nodiscard]] std::string request_text(const KernelSpec& spec, machine::Isa isa);
-// The inverse. An Error for what is no such text, and where this program has no filter of a name in it and it
-// is not told either.
+// Inverse of request_text. Returns an Error for any other text, or if it names a filter that is neither built
+// in nor described in the text.
 [[nodiscard]] Result<CompilerRequest> parse_request(std::string_view text);
 
 }  // namespace millrace::image

@@ -1,6 +1,5 @@
-// Loads a relocatable ELF object of x86-64 into this process: machine code that a compiler left in a file or
-// in memory becomes functions that can be called. A linker and loader for what LLVM writes for pure
-// functions, and for nothing else.
+// Loads a relocatable x86-64 ELF object into this process, so that machine code from a compiler, in a file or
+// in memory, can be called. It links and loads only what LLVM generates for pure functions.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,27 +13,27 @@
 
 namespace millrace::image {
 
-// Where objects can be loaded; elsewhere load() is always an Error.
+// Whether objects can be loaded on this platform. If not, load() always returns an Error.
 #if defined(__x86_64__) && defined(__linux__)
 inline constexpr bool can_load_objects = true;
 #else
 inline constexpr bool can_load_objects = false;
 #endif
 
-// Owns the memory of one loaded object. Its code may be called from any number of threads, but not beyond the
-// life of this. What is loaded holds no state: code is mapped to be read and executed, all else to be read,
-// and an object with variables is refused.
+// Owns the memory of a loaded object. Its functions may be called from any number of threads while this
+// exists. A loaded object has no state: code is mapped executable and everything else read-only, and an
+// object with variables is refused.
 class ElfObject {
  public:
-  // The address of a symbol that the object uses but does not define; nullptr where there is none.
+  // Returns the address of a symbol that the object uses but does not define, or nullptr.
   using Resolve = std::function<const void*(const std::string& name)>;
 
-  // What the program itself and its shared libraries export, the C library among them.
+  // Symbols exported by the program and its shared libraries, including the C library.
   [[nodiscard]] static const void* exported(const std::string& name);
 
-  // An Error for everything that is not a whole, well-formed object with known relocations, and where the
-  // system refuses the memory. Nothing of the file is trusted but the meaning of its code: whether that may
-  // be run is for the caller to know.
+  // Returns an Error if the file is not a complete, well-formed object with known relocations, or if the
+  // system refuses the memory. The file's structure is not trusted, but its code is: the caller must know
+  // that it is safe to run.
   [[nodiscard]] static Result<ElfObject> load(std::span<const std::byte> file,
                                               const Resolve& resolve = exported);
 
@@ -42,14 +41,14 @@ class ElfObject {
   ElfObject(ElfObject&& other) noexcept;
   ElfObject& operator=(ElfObject&& other) noexcept;
 
-  // The function of that name; nullptr where the object defines none.
+  // The function of that name, or nullptr.
   [[nodiscard]] const void* function(std::string_view name) const;
 
  private:
   friend class ElfLoader;
   ElfObject(std::byte* memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}
 
-  std::byte* memory_ = nullptr;  // a mapping of its own, `bytes_` long
+  std::byte* memory_ = nullptr;  // a separate mapping of `bytes_` bytes
   std::size_t bytes_ = 0;
   std::map<std::string, const void*, std::less<>> functions_;
 };

@@ -1,5 +1,5 @@
-// The kernel of a formula that nothing has to be compiled for: operation after operation over short pieces of
-// rows. What runs until the compiled one is there, and for good where there is no compiler.
+// A kernel for formulas that needs no compiler: it applies one operation after the other to short pieces of
+// rows. Used until the compiled kernel is available, or permanently if there is no compiler.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
@@ -8,7 +8,7 @@
 
 namespace millrace::image {
 
-// nullptr for a spec that is anything but one stage with a formula, and nothing stored.
+// nullptr unless the spec is a single stage with a formula and no stored stages.
 [[nodiscard]] std::shared_ptr<const Kernel> formula_kernel(const KernelSpec& spec);
 
 }  // namespace millrace::image

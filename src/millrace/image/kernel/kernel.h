@@ -1,4 +1,4 @@
-// A compiled kernel: computes any rectangle of its output from buffers that cover what that needs.
+// A compiled kernel: computes any rectangle of its output from buffers that cover the required input.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,9 +12,9 @@
 
 namespace millrace::image {
 
-// Pixels of one plane in memory, not owned: those of `covers`, row by row.
+// A view of the pixels `covers` of one plane, row by row. Does not own the memory.
 struct PixelView {
-  std::byte* data = nullptr;  // of the pixel (covers.x0, covers.y0)
+  std::byte* data = nullptr;  // pixel (covers.x0, covers.y0)
   std::ptrdiff_t stride = 0;  // bytes from one row to the next, a multiple of the element size
   Rect covers;
   ElementType type = ElementType::f32;
@@ -26,7 +26,7 @@ struct PixelView {
   [[nodiscard]] PixelView part(const Rect& rect) const { return {at(rect.x0, rect.y0), stride, rect, type}; }
 };
 
-// The numbers of one stage of a kernel for one plane.
+// Arguments of one stage of a kernel for one plane.
 struct StageArguments {
   int width = 0;  // of the stage's input plane
   int height = 0;
@@ -34,7 +34,7 @@ struct StageArguments {
   Coefficients coefficients{};
 };
 
-// What a call may take for granted, for all stages of a kernel. False is always right, and slower.
+// Guarantees by the caller for all stages of a kernel. False is always correct, but slower.
 struct Interior {
   bool gathers = false;  // no gathering stage reads outside its frame
   bool columns = false;  // no stencil reaches past the first or last column of its frame
@@ -47,11 +47,10 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  // Computes output.covers. inputs: one view for each buffer, covering what the rectangle needs; a gathered
-  // buffer must be readable one pixel further to the right and one row further down, see kernel_builder.h.
-  // stored: one view for each stored stage, with the output's rectangle. Anything else is a defect of the
-  // caller, and what happens then is undefined: only the kernels built into a sanitizer build check their
-  // arguments, and return false.
+  // Computes output.covers. inputs: one view per buffer, covering the input of the rectangle. A gathered
+  // buffer must be readable one pixel further right and one row further down, see kernel_builder.h. stored:
+  // one view per stored stage, with the output's rectangle. Violations are undefined behaviour. Only kernels
+  // built into a sanitizer build check their arguments, and return false.
   [[nodiscard]] bool run(std::span<const PixelView> inputs, std::span<const StageArguments> stages,
                          Interior interior, const PixelView& output,
                          std::span<const PixelView> stored = {}) const;

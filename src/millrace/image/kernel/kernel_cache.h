@@ -1,4 +1,4 @@
-// Compiled kernels on disk, so that the next run need not compile them again.
+// Keeps compiled kernels on disk, so that later runs need not compile them again.
 #pragma once
 
 #include "millrace/image/kernel/program_identity.h"
@@ -15,37 +15,37 @@
 
 namespace millrace::image {
 
-// kernels/ in the user's cache_folder(); empty where there is none.
+// kernels/ in the user's cache_folder(), or empty if there is none.
 [[nodiscard]] std::filesystem::path default_kernel_cache_folder();
 
-// A folder with one file for each kernel, instruction set and build of the program. A cache never fails: what
-// cannot be read, is damaged, belongs to another build, or could have been written by another user is as good
-// as absent; what cannot be written is not kept. Files appear whole, by renaming, so any number of processes
-// and threads may use one folder at once.
+// A folder with one file per kernel, instruction set and build of the program. A cache never fails. Files
+// that are unreadable, damaged, from another build, or possibly written by another user count as absent;
+// write errors are ignored. Files are replaced atomically by renaming, so any number of processes and threads
+// may share a folder.
 class KernelCache {
  public:
   static constexpr std::uintmax_t default_most_bytes = std::uintmax_t{64} << 20;
 
-  // Keeps nothing.
+  // A cache that keeps nothing.
   KernelCache() = default;
-  // An empty folder or identity keeps nothing. The folder is made, for its owner alone, when there is
-  // something to keep. Where the files together exceed most_bytes, those unused for longest are removed.
-  // `named`: as open_private_folder() has it.
+  // An empty folder or identity keeps nothing. The folder is created on first use, with access for its owner
+  // only. If the files exceed most_bytes in total, the least recently used ones are removed. `named`: see
+  // open_private_folder().
   explicit KernelCache(std::filesystem::path folder, std::string identity = program_identity(),
                        std::uintmax_t most_bytes = default_most_bytes, std::filesystem::path named = {});
 
-  // Shares with others, from now on: what it has not it takes from `shared`, and what it has or is given it
-  // gives to it. Kernels are code: for a folder that only this user's processes, on the machines of one job,
-  // write to; what it takes it does not keep for itself. The checks are the same: owner, build, checksum.
+  // From now on, also looks for missing kernels in `shared` and copies its own kernels there. Kernels are
+  // executable code: only processes of this user, on the machines of one job, may be able to write to that
+  // folder. Kernels loaded from it are not copied here. The same checks apply: owner, build, checksum.
   void share(KernelCache shared);
 
-  // The object kept for a kernel (see KernelSpec::key), which counts as a use. Some 30 us for 10 KB.
+  // The object kept for a kernel (see KernelSpec::key); counts as a use. Takes about 30 us for 10 KB.
   [[nodiscard]] std::optional<std::vector<std::byte>> load(const std::string& kernel, machine::Isa isa) const;
 
-  // Keeps an object, in the place of an older one.
+  // Keeps an object, replacing an older one.
   void store(const std::string& kernel, machine::Isa isa, std::span<const std::byte> object) const;
 
-  // The file that holds, or would hold, a kernel.
+  // Path of the file for a kernel, whether or not it exists.
   [[nodiscard]] std::filesystem::path file(const std::string& kernel, machine::Isa isa) const;
 
  private:

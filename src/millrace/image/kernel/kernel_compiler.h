@@ -1,5 +1,5 @@
-// Kernels of groups, compiled by a program of its own: a crash, a hang or a lack of memory of the compiler is
-// an Error for the kernel and nothing else, and who needs nothing compiled does not load a compiler.
+// Compiles kernels of groups in a separate process. If the compiler crashes, hangs or runs out of memory,
+// only that kernel fails. Programs that need no compilation do not load the compiler.
 #pragma once
 
 #include "millrace/base/child_process.h"
@@ -20,37 +20,37 @@
 
 namespace millrace::image {
 
-// How much of a processor the compilation of a kernel may take from the work in the foreground.
+// Priority of a compilation relative to the foreground work.
 enum class Urgency {
-  background,  // the class SCHED_IDLE: where the work uses all processors, next to none
-  urgent,      // that of the work itself, which runs worse until the kernel is there
+  background,  // SCHED_IDLE: gets almost no CPU time while the work uses all processors
+  urgent,      // the priority of the work itself, which is slow until the kernel is available
 };
 
-// The program millrace-kernel-compiler: what the environment variable MILLRACE_KERNEL_COMPILER names; else
-// the companion_program() of this one.
+// Path of the program millrace-kernel-compiler: the value of the environment variable
+// MILLRACE_KERNEL_COMPILER, else the companion_program() of this program.
 [[nodiscard]] std::filesystem::path default_kernel_compiler();
 
 struct KernelCompilerOptions {
   std::filesystem::path program = default_kernel_compiler();
-  // Where the compiler may run; empty: where the thread that starts it may.
+  // CPUs for the compiler. If empty, those of the thread that starts it.
   machine::AffinityMask cpus;
-  // A kernel that is not there after this time never will be. Idle-priority beside a full load counts as
-  // well.
+  // A kernel that takes longer than this counts as impossible to compile. This includes time waiting at idle
+  // priority on a busy machine.
   std::chrono::milliseconds time_limit = std::chrono::minutes(5);
 };
 
 struct CompileFailure {
   enum class Kind {
-    refused,    // this kernel cannot be compiled, however often it is tried
-    not_run,    // there is no compiler at the moment; tells nothing about the kernel
-    cancelled,  // as asked for
+    refused,    // this kernel cannot be compiled; trying again is pointless
+    not_run,    // no compiler is available at the moment; says nothing about the kernel
+    cancelled,  // as requested
   };
   Kind kind = Kind::refused;
   Error error;
 };
 
-// One process, started when there is something to compile and kept for what comes next. It cannot outlive the
-// thread that started it. Belongs to one thread.
+// One process, started by the first compilation and kept for later ones. It cannot outlive the thread that
+// started it. Not thread-safe: must be used by one thread.
 class KernelCompiler {
  public:
   KernelCompiler(const KernelCompilerOptions& options, Urgency urgency)
@@ -59,14 +59,14 @@ class KernelCompiler {
   KernelCompiler(const KernelCompiler&) = delete;
   KernelCompiler& operator=(const KernelCompiler&) = delete;
 
-  // A kernel's machine code as a relocatable object. It calls functions of the C library at most and holds no
-  // address, so it may be kept and loaded again by a program with the same filters. `cancel` ends the wait
-  // and the process.
+  // Returns a kernel's machine code as a relocatable object. It calls only functions of the C library and
+  // contains no addresses, so a program with the same filters may keep it and load it later. `cancel` ends
+  // the wait and the process.
   [[nodiscard]] std::expected<std::vector<std::byte>, CompileFailure>
   compile(const KernelSpec& spec, machine::Isa isa, const StoppableWait& cancel);
 
   [[nodiscard]] bool running() const { return process_.exists(); }
-  // Kills the process and waits for its end.
+  // Kills the process and waits for it to exit.
   void stop();
 
  private:
@@ -77,7 +77,7 @@ class KernelCompiler {
                                                                Clock::time_point deadline);
   [[nodiscard]] std::expected<void, CompileFailure> start_and_greet(const StoppableWait& cancel,
                                                                     Clock::time_point deadline);
-  // What became of a process that closed its end of the socket.
+  // Describes how a process ended that closed its socket.
   [[nodiscard]] std::string end_of_process();
 
   const KernelCompilerOptions& options_;

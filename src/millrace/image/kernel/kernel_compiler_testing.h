@@ -1,4 +1,4 @@
-// What tests of the kernel compiler's process share.
+// Helpers for tests of the kernel compiler's process.
 #pragma once
 
 #include "millrace/base/temporary_folder_testing.h"
@@ -15,7 +15,8 @@
 
 namespace millrace::image {
 
-// A compiler that behaves as named, see stand_in_compiler_main.cpp; none in a folder that is not there.
+// Path of a stand-in compiler with the named behaviour, see stand_in_compiler_main.cpp. Returns a missing
+// file if the folder does not exist.
 inline std::filesystem::path stand_in(const TemporaryFolder& folder, const std::string& behaviour) {
   setenv("MILLRACE_IDENTITY", std::string(kernel_compiler_identity()).c_str(), 1);
   setenv("MILLRACE_REAL_COMPILER", default_kernel_compiler().c_str(), 1);
@@ -25,7 +26,7 @@ inline std::filesystem::path stand_in(const TemporaryFolder& folder, const std::
   return link;
 }
 
-// The number behind a name in /proc/<process>/status, or empty.
+// The number after a name in /proc/<process>/status, or an empty string.
 inline std::string status_of(pid_t process, const std::string& name) {
   std::ifstream file("/proc/" + std::to_string(process) + "/status");
   for (std::string line; std::getline(file, line);) {
@@ -36,7 +37,7 @@ inline std::string status_of(pid_t process, const std::string& name) {
   return {};
 }
 
-// Processes that `parent` started and has not yet waited for, dead ones included.
+// Child processes of `parent` that it has not waited for, including zombies.
 inline std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

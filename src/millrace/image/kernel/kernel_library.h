@@ -1,6 +1,6 @@
-// Where kernels come from: those of single filters are built into the program for every instruction set, so
-// that a run starts at once; those of fused groups were kept by an earlier run, or are compiled by a process
-// beside this one while it goes on.
+// The source of all kernels. Those of single filters are built in for every instruction set, so that a run
+// starts at once. Those of fused groups come from the cache or are compiled in a separate process during the
+// run.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -25,16 +25,16 @@
 namespace millrace::image {
 
 struct KernelLibraryOptions {
-  KernelCache cache;               // by default one that keeps nothing
-  KernelCompilerOptions compiler;  // no `cpus`: where the thread may run that makes the library
+  KernelCache cache;               // default: keeps nothing
+  KernelCompilerOptions compiler;  // if `cpus` is empty: those of the thread that makes the library
 };
 
-// Kernels by group and instruction set. All functions may be called from any thread. For each urgency one
-// kernel is compiled at a time, by a process that starts with the first request and ends some time after the
-// last one, or with the library; so nothing urgent ever waits for something that is not. What cannot be
-// compiled, and what its compiler broke down over, is an Error for good. Where there was no compiler to be
-// had, the next request tries again. Of a single filter with a formula the kernel is then the one that needs
-// none (formula_kernel.h), and no Error.
+// Kernels by group and instruction set. All functions may be called from any thread. Each urgency has its own
+// compiler process, which compiles one kernel at a time, so urgent kernels never wait for background ones. It
+// starts with the first request and ends some time after the last one, or with the library. A kernel that
+// cannot be compiled, or that broke its compiler, is an Error for good. If no compiler was available, the
+// next request tries again. For a single filter with a formula, the kernel that needs no compiler
+// (formula_kernel.h) is then used and there is no Error.
 class KernelLibrary {
  public:
   explicit KernelLibrary(KernelLibraryOptions options = {});
@@ -42,26 +42,26 @@ class KernelLibrary {
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;
 
-  // The kernel if it is there; nullptr while it is not; the Error of its compilation if that failed. Never
-  // waits for a compilation. Looks into the cache the first time it is asked for a kernel, which takes a
-  // fraction of a millisecond where the kernel is there.
+  // Returns the kernel if it is available, nullptr if not yet, and an Error if its compilation failed. Never
+  // waits for a compilation. The first call for a kernel looks in the cache, which takes a fraction of a
+  // millisecond on a hit.
   [[nodiscard]] Result<std::shared_ptr<const Kernel>> find(const KernelSpec& spec, machine::Isa isa);
-  // Has the kernel compiled unless it is there or on its way. One on its way in the background becomes urgent
-  // by a second request; if it is being compiled already, that begins again, since Linux lets nobody raise a
-  // priority.
+  // Starts a compilation unless the kernel is available or requested. A second, urgent request promotes a
+  // background one. If that is already being compiled, it starts again, because Linux does not let
+  // unprivileged processes raise a priority.
   void request(const KernelSpec& spec, machine::Isa isa, Urgency urgency = Urgency::background);
-  // Requests the kernel, urgently, and waits for it. An Error where it cannot be compiled, and where the wait
-  // is stopped.
+  // Requests the kernel urgently and waits for it. Returns an Error if it cannot be compiled or the wait is
+  // stopped.
   [[nodiscard]] Result<std::shared_ptr<const Kernel>> wait(const KernelSpec& spec, machine::Isa isa,
                                                            const std::stop_token& stop = {});
 
-  // Whether a compilation is going on: measurements taken meanwhile are not to be trusted blindly.
+  // Whether a compilation is in progress, which can disturb measurements.
   [[nodiscard]] bool compiling() const;
-  // Kernels compiled so far, whether that succeeded or not, and kernels found in the cache.
+  // Kernels compiled so far, including failures, and kernels found in the cache.
   [[nodiscard]] int compiled() const;
   [[nodiscard]] int loaded() const;
   [[nodiscard]] double compile_seconds() const;
-  // The first of the Errors, for whoever wants to know why something runs unfused.
+  // The first Error, to explain why something runs unfused.
   [[nodiscard]] std::optional<Error> first_error() const;
 
  private:
@@ -71,7 +71,7 @@ class KernelLibrary {
     std::shared_ptr<const Kernel> kernel;
     Error error;
     State state = State::absent;
-    bool try_again = false;  // when asked for once more
+    bool try_again = false;  // on the next request
   };
   struct Job {
     KernelSpec spec;
@@ -80,19 +80,19 @@ class KernelLibrary {
   struct Worker {
     std::deque<Job> queue;
     std::optional<Key> current;
-    std::unique_ptr<StoppableWait> cancel;  // of the current one
+    std::unique_ptr<StoppableWait> cancel;  // for the current compilation
     std::thread thread;
   };
 
   [[nodiscard]] Worker& worker(Urgency urgency) { return workers_[static_cast<std::size_t>(urgency)]; }
-  // All of these with the mutex held.
+  // The mutex must be held for all of these.
   [[nodiscard]] Entry& look_up(const KernelSpec& spec, const Key& key);
   void enqueue(const KernelSpec& spec, const Key& key, Urgency urgency);
   void make_urgent(const KernelSpec& spec, const Key& key);
   void start(Urgency urgency);
   void fail(Entry& entry, const KernelSpec& spec, const CompileFailure& failure);
   void give_up(const Job& job, const Error& error) noexcept;
-  // Lets go of the mutex meanwhile.
+  // Releases the mutex while compiling.
   void compile(const Job& job, Worker& worker, KernelCompiler& compiler, std::unique_lock<std::mutex>& lock);
 
   void serve(Urgency urgency);

@@ -1,4 +1,4 @@
-// What tests of compiled kernels share.
+// Helpers for tests of compiled kernels.
 #pragma once
 
 #include "millrace/image/filters/named_filters.h"
@@ -11,7 +11,7 @@
 
 namespace millrace::image {
 
-// Filters of one input, one behind the other, as one kernel.
+// A chain of filters with one input each, as one kernel.
 inline KernelSpec kernel_chain(std::initializer_list<std::string_view> filters) {
   KernelSpec spec;
   for (const std::string_view name : filters) {
@@ -21,7 +21,7 @@ inline KernelSpec kernel_chain(std::initializer_list<std::string_view> filters) 
   return spec;
 }
 
-// The machine code of a kernel, from the real compiler; empty where there is none.
+// The machine code of a kernel from the real compiler, or empty if that is not available.
 inline std::vector<std::byte> object_of(const KernelSpec& spec, machine::Isa isa) {
   const KernelCompilerOptions options;
   KernelCompiler compiler(options, Urgency::urgent);

@@ -1,4 +1,4 @@
-// Looking up bytes with what processors have for it and no compiler makes of a loop.
+// Byte look-ups with shuffle instructions, which compilers do not generate from a loop.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
@@ -8,7 +8,8 @@
 
 namespace millrace::image {
 
-// The kernel of lookup_8 by 64 bytes at once; nullptr where this processor or instruction set has none.
+// The kernel of lookup_8 for 64 bytes at a time. nullptr if the processor or instruction set has no suitable
+// instructions.
 [[nodiscard]] std::shared_ptr<const Kernel> lookup_kernel(machine::Isa isa);
 
 }  // namespace millrace::image

@@ -1,5 +1,4 @@
-// Moving a picture row by row, which is what processors copy memory with: the compiler of kernels moves
-// pixels one by one where an edge may be near.
+// Moves a picture row by row with memcpy. Compiled kernels would move pixels one by one near edges.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
@@ -8,7 +7,7 @@
 
 namespace millrace::image {
 
-// The kernel of a filter that is a MovedInput: of place, of pad, and of both on codes; nullptr for any other.
+// The kernel of a MovedInput filter: place, pad, and both on codes. nullptr for any other.
 [[nodiscard]] std::shared_ptr<const Kernel> moved_input_kernel(const Filter& filter);
 
 }  // namespace millrace::image

@@ -1,5 +1,5 @@
-// A rectangle of one picture in another, row by row as processors copy memory: the compiler of kernels asks
-// for every pixel on which side it lies.
+// Copies a rectangle of one picture into another row by row with memcpy. A compiled kernel would test every
+// pixel.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"

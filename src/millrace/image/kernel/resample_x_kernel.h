@@ -1,5 +1,4 @@
-// Resampling along rows with what processors have for picking floats out of vectors, which the compiler of
-// kernels has not: it takes every pixel on its own.
+// Resampling along rows with vector permutes of floats. Compiled kernels would load every pixel separately.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
@@ -9,7 +8,7 @@
 
 namespace millrace::image {
 
-// The kernel of resample_x by 16 pixels at once; nullptr where this instruction set has none.
+// The kernel of resample_x for 16 pixels at a time; nullptr if the instruction set has none.
 [[nodiscard]] std::shared_ptr<const Kernel> resample_x_kernel(machine::Isa isa);
 
 }  // namespace millrace::image

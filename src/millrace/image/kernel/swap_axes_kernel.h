@@ -1,4 +1,4 @@
-// Columns for rows by squares that fit registers: the compiler of kernels reads one pixel after the other.
+// Transposes in squares that fit in registers. Compiled kernels would read one pixel after the other.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::image {
 
-// The kernel of swap_axes, or of the same on codes; nullptr where `filter` is neither.
+// The kernel of swap_axes, or of swap_axes on codes; nullptr for any other filter.
 [[nodiscard]] std::shared_ptr<const Kernel> swap_axes_kernel(const Filter& filter);
 
 }  // namespace millrace::image

@@ -1,4 +1,4 @@
-// Values looked up in a table of floats without the instruction that gathers.
+// Look-ups in a table of floats without gather instructions.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
@@ -8,9 +8,9 @@
 
 namespace millrace::image {
 
-// The kernel of `curve` or `levels` on numbers: the two neighbouring entries that a pixel lies between come
-// by one load of both, where a gather, which many processors do in microcode, fetches each of them alone.
-// Same bits. nullptr for other filters, and below AVX2.
+// The kernel of `curve` or `levels` on floats. It loads the two table entries around a pixel with one load. A
+// gather, which many processors run in microcode, would fetch each separately. Bit-identical to the compiled
+// kernel. nullptr for other filters and below AVX2.
 [[nodiscard]] std::shared_ptr<const Kernel> tone_kernel(const Filter& filter, machine::Isa isa);
 
 }  // namespace millrace::image

@@ -1,4 +1,4 @@
-// One plane of a layout: the stages that make it, of the planes that they read.
+// Builds one plane of a layout: its stages and the planes that they read.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,18 +10,18 @@
 namespace millrace::image {
 
 struct PlaneRequest {
-  std::vector<PlaneGeometry> video;   // all its planes
-  std::vector<PlaneGeometry> second;  // those of the second video
-  int plane = 0;                      // the one that is made
+  std::vector<PlaneGeometry> video;   // all planes of the video
+  std::vector<PlaneGeometry> second;  // planes of the second video
+  int plane = 0;                      // the plane to build
   Planes planes = Planes::all;
-  video::SampleForms forms{};  // that they come in
-  video::SampleForms made{};   // that they are asked for in
-  int bits = 0;                // of code values; 0: floats, no conversions
-  bool changing = false;       // other numbers of filters may follow
+  video::SampleForms forms{};  // sample forms of the input
+  video::SampleForms made{};   // requested sample forms of the output
+  int bits = 0;                // of code values; 0: floats without conversion
+  bool changing = false;       // parameters may change later
 };
 
-// The layout of that plane. The pipeline's output must not be RGB. Usage error where a plane is too small for
-// a filter, and where filters cannot work on what they are given.
+// The layout of that plane. The pipeline's output must not be RGB. Returns a usage error if a plane is too
+// small for a filter or a filter does not accept its inputs.
 [[nodiscard]] Result<PlaneLayout> build_plane(const Pipeline& pipeline, const PlaneRequest& request);
 
 }  // namespace millrace::image

@@ -12,51 +12,50 @@
 
 namespace millrace::image {
 
-// The execution structures; the first four are those of "Processing data intensive multimedia workloads" (the
+// The execution structures. The first four are from "Processing data intensive multimedia workloads" (the
 // execution-structures paper), where they are called sequential, BD, BD-STORE and BD-CACHED.
 enum class Structure {
-  // Stage after stage over the whole frame, a barrier between stages, full-frame intermediates.
-  // Pro: plain, nothing is computed twice. Con: intermediates travel through memory; computes what nobody
-  // needs.
+  // Runs stage after stage over the whole frame, with a barrier and a full-frame intermediate between stages.
+  // Pro: simple, computes nothing twice. Con: intermediates go through memory; computes unneeded pixels.
   sequential,
-  // Only the last stage is divided among the threads; each output pixel recomputes what it needs.
-  // Pro: no intermediate memory. Con: work grows with the product of all neighbourhoods.
+  // Divides only the last stage among the threads; each output pixel recomputes its inputs. Pro: no memory
+  // for intermediates. Con: work grows with the product of all neighbourhoods.
   backward,
-  // The same, and each intermediate is also written to its frame buffer, never read back: separates the cost
-  // of storing from the gain of locality. What lies before a geometric stage is computed once more for that.
+  // The same, but also writes each intermediate to a frame buffer that is never read. Separates the cost of
+  // storing from the gain of locality. The input of a geometric stage is computed a second time for this.
   backward_store,
-  // Demand-driven with a buffer for each stage, computed granule by granule at most once.
-  // Pro: computes just what is needed. Con: looking up what is there; granules spread over the frame.
+  // Demand-driven, with a buffer for each stage that is computed by granules, each at most once. Pro:
+  // computes only needed granules. Con: the cost of look-ups, and granules are scattered over the frame.
   backward_cached,
-  // Output tiles; each worker computes the regions that a tile needs into private scratch.
-  // Pro: intermediates stay in the cache; what several planes share is computed once. Con: neighbouring tiles
-  // recompute their common border.
+  // Divides the output into tiles. Each worker computes the regions that a tile needs into private scratch
+  // memory. Pro: intermediates stay in the cache, and regions shared by several planes are computed once.
+  // Con: neighbouring tiles both compute their common border.
   tiled,
-  // Each worker walks down its band and keeps the last rows of every intermediate.
-  // Pro: nothing recomputed inside a band. Con: geometric stages need many rows at once.
+  // Each worker walks down a band of the output and keeps the last rows of every intermediate. Pro: nothing
+  // is recomputed inside a band. Con: geometric stages need many rows at once.
   sliding,
 };
 
-// Which stages become one kernel. Fusing is a matter of compilation: until the kernels are there, the stages
-// run one by one.
+// Which stages become one kernel. Fused kernels have to be compiled; until then the stages run one by one.
 enum class Fusion {
-  none,       // every stage on its own: ahead-of-time kernels only
-  pointwise,  // a stage joins its consumer where that computes no pixel of it twice
-  stencil,    // also through neighbourhoods of 3x3: recomputes a few pixels instead of storing them
+  none,       // every stage by itself: ahead-of-time kernels only
+  pointwise,  // a stage joins its consumer if none of its pixels is then computed twice
+  stencil,    // also through 3x3 neighbourhoods: recomputes a few pixels instead of storing them
   all,        // one kernel for the whole pipeline
 };
 
 struct Schedule {
   Structure structure = Structure::tiled;
   Fusion fusion = Fusion::pointwise;
-  // Size of tiles, of the largest of planes that are computed together; of granules for backward_cached; rows
-  // of a step and width of a strip for sliding. 0: all of it.
+  // Size of tiles, for the largest of the planes that are computed together. For backward_cached: size of
+  // granules. For sliding: width of a strip and rows of a step. 0: the whole plane.
   Size tile{128, 32};
   int threads = 1;
-  int frames_in_flight = 1;  // whole frames side by side, threads shared out among them; at most `threads`
+  int frames_in_flight =
+      1;  // whole frames in parallel, with the threads divided among them; at most `threads`
   machine::AffinityArrangement affinity = machine::AffinityArrangement::free;
   machine::Isa isa = machine::Isa::baseline;
-  bool fresh_threads = false;  // the classical baseline: threads made anew for every stage
+  bool fresh_threads = false;  // the classical baseline: new threads for every stage
 
   bool operator==(const Schedule&) const = default;
 };
@@ -68,7 +67,7 @@ struct Schedule {
 [[nodiscard]] std::vector<Structure> all_structures();
 [[nodiscard]] std::vector<Fusion> all_fusions();
 
-// "128x32"; "0" for a side means all of it.
+// "128x32"; 0 for a side means the whole plane.
 [[nodiscard]] Result<Size> parse_tile(std::string_view text);
 
 // "tiled 128x32, fusion pointwise, 2 threads, avx2"

@@ -1,4 +1,4 @@
-// What `millrace filters` prints: every filter with its parameters, and the presets.
+// The output of `millrace filters`: every filter with its parameters, and the presets.
 #pragma once
 
 #include "millrace/image/filter/filter.h"
@@ -12,15 +12,14 @@
 
 namespace millrace::image {
 
-// For a terminal of 80 columns, in aligned columns, descriptions wrapped. Ends with a line break.
+// Text in aligned columns for a terminal 80 columns wide, with wrapped descriptions. Ends with a line break.
 [[nodiscard]] std::string catalogue_text(std::span<const Filter> filters = all_filters(),
                                          std::span<const Preset> named = presets());
 
-// For programs: {"filters": [{"name", "summary", "inputs", "geometric", "chroma":
+// JSON for programs: {"filters": [{"name", "summary", "inputs", "geometric", "chroma":
 // "filtered"|"passes"|"neutral", "parameters": [{"name", "summary", "type": "real"|"integer"|"choice",
-// "required", ...}]}], "presets": [{"name", "pipeline"}]}. Numbers have
-// "minimum" and "maximum", and "unit" where there is one; choices have "choices"; optional ones have
-// "default".
+// "required", ...}]}], "presets": [{"name", "pipeline"}]}. Numbers have "minimum" and "maximum", and "unit"
+// if they have one. Choices have "choices"; optional parameters have "default".
 [[nodiscard]] nlohmann::ordered_json catalogue_json(std::span<const Filter> filters = all_filters(),
                                                     std::span<const Preset> named = presets());
 

@@ -1,4 +1,4 @@
-// Parameters that change while the frames flow: "--at 300:rotate.degrees=60".
+// Parameters that change during a run: "--at 300:rotate.degrees=60".
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,8 +12,9 @@
 
 namespace millrace::image {
 
-// One parameter of one stage. From `first` to `last` it goes in equal steps from the value it had to `value`,
-// which it has in frame `last` and after; where both are the same frame it jumps. Frames count from 0.
+// A change of one parameter of one stage. From frame `first` to `last` the parameter moves in equal steps
+// from its old value to `value`, and keeps that value after `last`. If both are the same frame, it jumps.
+// Frames count from 0.
 struct ParameterChange {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -22,25 +23,26 @@ struct ParameterChange {
   double value = 0;
 };
 
-// "FRAME:STAGE.PARAMETER=VALUE" or "FRAME..FRAME:STAGE.PARAMETER=VALUE". STAGE is the filter's name; where
-// the pipeline has it more than once, "rotate#2" is the second of them. Usage error that names what is wrong
-// and what is allowed: parameters keep their ranges, only real numbers can go in steps.
+// Parses "FRAME:STAGE.PARAMETER=VALUE" or "FRAME..FRAME:STAGE.PARAMETER=VALUE". STAGE is the filter's name;
+// "rotate#2" is the second stage of that name. Returns a usage error that names the mistake and the allowed
+// values: ranges still apply, and only real parameters can move in steps.
 [[nodiscard]] Result<ParameterChange> parse_parameter_change(const Pipeline& pipeline, std::string_view text);
 
-// All changes of a run. A value; walks forward only.
+// All changes of a run, as a value.
 class ParameterTimeline {
  public:
-  // Usage error where two changes of one parameter overlap.
+  // Returns a usage error if two changes of one parameter overlap.
   [[nodiscard]] static Result<ParameterTimeline> make(const Pipeline& pipeline,
                                                       std::span<const std::string> changes);
 
-  // Whether a parameter has another value in this frame than in the one before.
+  // Whether a parameter has a different value in this frame than in the previous one.
   [[nodiscard]] bool changes_at(std::int64_t frame) const;
-  // The pipeline with the values of this frame.
+  // The pipeline with the parameter values of this frame.
   [[nodiscard]] Pipeline at(std::int64_t frame) const;
-  // At least so many frames lie between two that changes_at() tells of: 1 where a parameter goes in steps.
+  // Minimum distance in frames between two frames for which changes_at() is true: 1 if a parameter moves in
+  // steps.
   [[nodiscard]] std::int64_t steady_frames() const;
-  // Frames at which a change is complete, in order.
+  // Frames in which a change is complete, in order.
   [[nodiscard]] std::vector<std::int64_t> ends() const;
 
  private:
@@ -48,12 +50,12 @@ class ParameterTimeline {
   std::vector<ParameterChange> changes_;  // by first frame
 };
 
-// Whether the pipeline may run best by another schedule than with the values before: a stage that reads from
-// elsewhere now reads from clearly elsewhere. What the numbers of other stages are does not show in their
-// time.
+// Whether the best schedule may differ from that for the old values: a stage that reads other places now
+// reads clearly different ones. Parameters of other stages do not affect their time.
 [[nodiscard]] bool differs_for_schedules(const Pipeline& before, const Pipeline& after);
 
-// Words for all values that differs_for_schedules calls alike (nearly): what profiles are kept by.
+// A text that is (nearly always) the same for values that differs_for_schedules does not tell apart. Part of
+// the key of profiles.
 [[nodiscard]] std::string parameter_class(const Pipeline& pipeline);
 
 }  // namespace millrace::image

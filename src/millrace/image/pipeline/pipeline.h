@@ -1,6 +1,6 @@
-// A pipeline as the user means it: a directed acyclic graph of filters with parameter values, independent of
-// any frame size. pipeline_language.h and pipeline_toml.h read and write it; layout.h turns it into work for
-// one plane.
+// A pipeline as the user wrote it: a directed acyclic graph of filters with parameter values, independent of
+// the frame size. pipeline_language.h and pipeline_toml.h read and write it. frame_layout.h turns it into
+// work for one plane.
 #pragma once
 
 #include "millrace/image/filter/filter.h"
@@ -12,61 +12,61 @@
 
 namespace millrace::image {
 
-// More stages than this in one pipeline are refused by both readers.
+// Both readers refuse pipelines with more stages.
 inline constexpr std::size_t max_stages = 256;
 
-// One use of a filter. An input is the index of an earlier node, or one of the videos that come in.
+// One use of a filter. An input is the index of an earlier node, or one of the input videos.
 struct Node {
-  static constexpr int source = -1;  // the first one, which is processed
-  static constexpr int second = -2;  // one beside it
+  static constexpr int source = -1;  // the first video, which is processed
+  static constexpr int second = -2;  // an additional video
 
   [[nodiscard]] static constexpr bool is_video(int input) { return input < 0; }
 
   FilterRef filter;         // one of all_filters(), or one made at run time
-  ParameterValues values;   // as many as the filter has parameters, each within its range
-  std::vector<int> inputs;  // as many as the filter has inputs
+  ParameterValues values;   // one per parameter of the filter, each within its range
+  std::vector<int> inputs;  // one per input of the filter
 
   bool operator==(const Node&) const = default;
 };
 
-// Nodes in topological order; the last one is the output, and every other one leads to it. Never empty.
-// What the readers return is also in canonical order, so that pipelines are equal where their graphs are.
+// Nodes in topological order. The last one is the output; all others lead to it. Never empty. The readers
+// also return canonical order, so that equal graphs give equal pipelines.
 struct Pipeline {
   std::vector<Node> nodes;
 
   bool operator==(const Pipeline&) const = default;
 };
 
-// The same graph in canonical order: depth first from the output, the inputs of each node in their order.
-// Needs a topological order with the output last; nodes that do not lead to the output are dropped.
+// The same graph in canonical order: depth first from the output, inputs of each node in order. Requires
+// topological order with the output last. Nodes that do not lead to the output are dropped.
 [[nodiscard]] Pipeline canonical(const Pipeline& pipeline);
 
-// How many frames around the one that is made a pipeline reads at most; fewer where planes pass some of its
-// filters by.
+// Maximum number of frames before and after the current one that the pipeline reads. Planes that bypass some
+// filters may need fewer.
 [[nodiscard]] NeighbouringFrames neighbours_of(const Pipeline& pipeline);
 
-// For each node whether what it makes of frames that hold two fields is progressive: it is deinterlaced, on
-// every way from the source.
+// For each node, whether its result is progressive if the source frames hold two fields, because every path
+// from the source deinterlaces.
 [[nodiscard]] std::vector<bool> makes_progressive(const Pipeline& pipeline);
 
-// For each node whether what it makes is RGB.
+// For each node, whether its result is RGB.
 [[nodiscard]] std::vector<bool> makes_rgb(const Pipeline& pipeline);
 
-// The same pipeline, with a last node that makes Y'CbCr of it again where its output is RGB.
+// The same pipeline, with a final conversion to Y'CbCr if its output is RGB.
 [[nodiscard]] Pipeline ending_in_ycbcr(Pipeline pipeline);
 
-// Whether a filter makes a plane of several, or works on chroma alone, so that the pipeline means nothing for
-// channels that are images of their own.
+// Whether a filter combines planes or only changes chroma. Such a pipeline is meaningless for channels that
+// are separate images.
 [[nodiscard]] bool needs_color(const Pipeline& pipeline);
 
 // Whether a filter reads the second video.
 [[nodiscard]] bool reads_second(const Pipeline& pipeline);
 
-// The first filter that reads neighbouring frames; null: none does.
+// The first filter that reads neighbouring frames, or null.
 [[nodiscard]] const Filter* neighbour_reader(const Pipeline& pipeline);
 
-// The pipeline as text, in one spelling for equal pipelines: in the pipeline language where that can express
-// the graph (see to_language), else as TOML. Either reads back as the same pipeline. Needs canonical order.
+// The pipeline as text, the same for equal pipelines: in the pipeline language if it can express the graph
+// (see to_language), else as TOML. Both read back as the same pipeline. Requires canonical order.
 [[nodiscard]] std::string to_string(const Pipeline& pipeline);
 
 }  // namespace millrace::image

@@ -1,4 +1,4 @@
-// What tests of pipelines share: text that must parse, readable failures, random graphs for properties.
+// Helpers for tests of pipelines: text that must parse, readable failures, random graphs for property tests.
 #pragma once
 
 #include "millrace/image/filters/named_filters.h"
@@ -16,7 +16,7 @@
 
 namespace millrace::image {
 
-// How GoogleTest prints a pipeline.
+// Tells GoogleTest how to print a pipeline.
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name.
 inline void PrintTo(const Pipeline& pipeline, std::ostream* stream) {
   *stream << (pipeline.nodes.empty() ? "no pipeline" : to_string(pipeline));
@@ -26,7 +26,7 @@ inline void PrintTo(const Pipeline& pipeline, std::ostream* stream) {
 
 namespace millrace::image {
 
-// The value; where there is none the test fails with the error and goes on without a node.
+// Returns the value. On an error the test fails with its message and continues with an empty pipeline.
 inline Pipeline must(const Result<Pipeline>& pipeline) {
   if (pipeline) return *pipeline;
   ADD_FAILURE() << pipeline.error().message;
@@ -41,8 +41,7 @@ inline std::size_t below(Random& random, std::size_t limit) {
   return static_cast<std::size_t>(random() % limit);
 }
 
-// Often an end of the range, the default or a round number: where a writer leaves something out or shortens
-// it.
+// Often an end of the range, the default or a round number, which writers omit or shorten.
 inline double random_value(Random& random, const Parameter& parameter) {
   if (parameter.type == ParameterType::choice)
     return static_cast<double>(below(random, parameter.choices.size()));
@@ -83,7 +82,7 @@ inline Node random_node(Random& random, int inputs) {
   return node;
 }
 
-// Any graph at all, in canonical order: inputs are drawn from all earlier nodes, near ones more often.
+// Any graph, in canonical order. Inputs are drawn from all earlier nodes, recent ones more often.
 inline Pipeline random_graph(Random& random, std::size_t size) {
   Pipeline pipeline;
   for (std::size_t n = 0; n < size; ++n) {
@@ -100,9 +99,9 @@ inline Pipeline random_graph(Random& random, std::size_t size) {
   return canonical(pipeline);
 }
 
-// Appends stages that lead from `start`, with fan-outs down to `depth` levels, at least one stage unless
-// `maybe_none`; returns the last. All that is written in the pipeline language, and nothing else: `second`
-// does not come up again within a branch of its own.
+// Appends stages that lead from `start`, with fan-outs down to `depth` levels and at least one stage unless
+// `maybe_none`. Returns the last one. Generates exactly what the language can express: `second` does not
+// occur again within a branch that begins with it.
 inline int grow_chain(Random& random, Pipeline& pipeline, int start, int depth, bool maybe_none,
                       bool of_second = false) {
   int end = start;

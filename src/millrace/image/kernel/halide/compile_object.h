@@ -1,4 +1,4 @@
-// The machine code of one kernel.
+// Generates the machine code of one kernel.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,8 +10,8 @@
 
 namespace millrace::image {
 
-// A relocatable object whose function object_entry (compiler_message.h) is the kernel. It calls functions of
-// the C library at most and holds no address. An Error where the compiler refuses the group.
+// Returns a relocatable object whose function object_entry (compiler_message.h) is the kernel. It calls only
+// functions of the C library and contains no addresses. Returns an Error if the compiler refuses the group.
 [[nodiscard]] Result<std::vector<std::byte>> compile_object(const KernelSpec& spec, machine::Isa isa);
 
 }  // namespace millrace::image

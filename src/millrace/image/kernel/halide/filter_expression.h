@@ -9,13 +9,13 @@
 
 namespace millrace::image {
 
-// The pixel (x, y) of the filter's output. Throws std::out_of_range for a filter that is neither of this
-// program nor has a formula.
+// The pixel (x, y) of the filter's output. Throws std::out_of_range if the filter is neither built in nor has
+// a formula.
 [[nodiscard]] Halide::Expr filter_expression(const Filter& filter, HalideAlgebra& algebra,
                                              const Halide::Expr& x, const Halide::Expr& y);
 
-// A stage whose pixels are computed where they are needed, as the input of `consumer`. It may be asked for
-// any pixel of its own frame, which is the consumer's input plane.
+// A stage that is inlined into its consumer. Any pixel of its frame, which is the consumer's input plane, may
+// be read.
 [[nodiscard]] InputSymbols
 whole_frame_input(const std::function<Halide::Expr(Halide::Expr, Halide::Expr)>& producer,
                   const StageSymbols& consumer);

@@ -1,4 +1,5 @@
-// The algebra that builds Halide expressions; algebra.h says what each operation means.
+// The algebra that builds Halide expressions. algebra.h documents each operation. `when` evaluates both
+// branches here, because `select` does.
 #pragma once
 
 #include "millrace/image/filter/algebra.h"
@@ -13,36 +14,36 @@
 
 namespace millrace::image {
 
-// The numbers of one stage, as parameters of the compiled kernel.
+// Arguments of one stage, as parameters of the compiled kernel.
 struct StageSymbols {
   Halide::Expr width;
   Halide::Expr height;
-  // Of all stages of the kernel together, see Interior in kernel.h.
+  // For all stages of the kernel together, see Interior in kernel.h.
   Halide::Expr interior;       // nonzero: no gathering stage reads outside its frame
   Halide::Expr inner_columns;  // 1: no stencil reaches past the first or last column; else 0
   Halide::Expr fill;
   std::vector<Halide::Expr> coefficients;
-  std::function<Halide::Expr(Halide::Expr)> table;  // null where the filter has none
+  std::function<Halide::Expr(Halide::Expr)> table;  // null if the filter has no table
   Halide::Expr table_length;
-  Halide::Type pixels = Halide::Float(32);  // what it computes with: its codes, or floats
+  Halide::Type pixels = Halide::Float(32);  // type of its arithmetic: its codes, or floats
 };
 
-// Where an expression is built: the loops over the output, and those within a pixel that are around.
+// The scope in which an expression is built: the loops over the output and the enclosing loops of a pixel.
 struct LoopScope {
   Halide::Var x{"x"};
   Halide::Var y{"y"};
   std::vector<Halide::RVar> steps;
-  int loops = 0;  // made so far
+  int loops = 0;  // number of loops made so far
 };
 
-// The values given, or the same ones computed for a row beforehand; see `source` in algebra.h.
+// Returns the given values, or the same values precomputed for a row; see `source` in algebra.h.
 using Keep = std::function<std::vector<Halide::Expr>(const std::vector<Halide::Expr>&)>;
 inline std::vector<Halide::Expr> keep_nothing(const std::vector<Halide::Expr>& values) { return values; }
 
-// One input of a stage: how to read it, and the coordinates at which that is allowed.
+// One input of a stage: how to read it, and the valid coordinates.
 struct InputSymbols {
   std::function<Halide::Expr(Halide::Expr, Halide::Expr)> read;
-  // May keep the address that they share.
+  // May keep the address that the neighbours share.
   std::function<Neighbours<Halide::Expr>(Halide::Expr, Halide::Expr, const Keep&)> read_neighbours;
   Halide::Expr min_x, max_x, min_y, max_y;
 };
@@ -84,21 +85,22 @@ class HalideAlgebra {
   [[nodiscard]] Int width() const { return stage_.width; }
   [[nodiscard]] Int height() const { return stage_.height; }
   [[nodiscard]] Float input(int k, const Int& x, const Int& y) const { return of(k).read(x, y); }
-  // A clamped column number costs a vector of reads from anywhere, a clamped row number next to nothing.
+  // Clamping x would turn a vector load into a gather; clamping y costs almost nothing.
   [[nodiscard]] Int replicate_x(const Int& x) const {
     const Int last = stage_.width - 1;
     return Halide::select(stage_.inner_columns == 1, Halide::unsafe_promise_clamped(x, 0, last),
                           Halide::clamp(x, 0, last));
   }
-  // By way of unsigned numbers, into which the compiler moves no constants: else it writes the same row in
-  // another way for each of the rows that read it, and does not see that it is the same.
+  // Computed with unsigned numbers, into which the compiler does not fold constants. Otherwise it writes the
+  // same row differently for each row that reads it, and does not recognize it as the same.
   [[nodiscard]] Int replicate_y(const Int& y) const {
     const Int last = Halide::cast<int>(Halide::cast<unsigned>(stage_.height) - 1);
     return Halide::clamp(y, 0, last);
   }
   [[nodiscard]] Int clamp_x(int k, const Int& x) const { return Halide::clamp(x, of(k).min_x, of(k).max_x); }
   [[nodiscard]] Int clamp_y(int k, const Int& y) const { return Halide::clamp(y, of(k).min_y, of(k).max_y); }
-  // Without the promise Halide bounds a gather's coordinates itself, too widely to fit the buffer of a tile.
+  // Without the promise Halide would bound a gather's coordinates itself, too loosely for the buffer of a
+  // tile.
   [[nodiscard]] Int promise_x(int k, const Int& x) const {
     return Halide::unsafe_promise_clamped(x, of(k).min_x, of(k).max_x);
   }
@@ -157,7 +159,7 @@ class HalideAlgebra {
     return Halide::cast<int>(v.type().is_float() ? Halide::floor(v) : v);
   }
   [[nodiscard]] static Float floor(const Float& v) { return Halide::floor(v); }
-  // What makes an integer of it cuts the fraction off.
+  // Conversion to an integer truncates.
   [[nodiscard]] static Float code(const Float& v) { return Halide::cast<int>(v); }
   [[nodiscard]] static Float rint(const Float& v) { return Halide::round(v); }
   [[nodiscard]] static Float sqrt(const Float& v) { return Halide::sqrt(v); }
@@ -170,7 +172,7 @@ class HalideAlgebra {
   }
 
  private:
-  // Of a stage on codes; of another one, as what a pixel of no type stands for, floats.
+  // For stages on codes. Other stages use floats, for which `stage_.pixels` stands.
   [[nodiscard]] Halide::Type twice_the_bits(bool sign) const {
     if (stage_.pixels.is_float()) return stage_.pixels;
     return sign ? Halide::Int(2 * stage_.pixels.bits()) : Halide::UInt(2 * stage_.pixels.bits());
@@ -178,9 +180,9 @@ class HalideAlgebra {
 
   using Values = std::vector<Halide::Expr>;
 
-  // A loop in the kernel, since only a call knows how many steps there are: a function of the output's pixel
-  // and of the steps of the loops around, read at that very place, so that it takes room for its values
-  // alone.
+  // A loop inside the kernel, because the number of steps is known only at call time. It is a function of the
+  // output pixel and the steps of the enclosing loops, and is read only at that point, so that it needs
+  // memory only for its current values.
   [[nodiscard]] Values loop(const Int& count, Values first,
                             const std::function<Values(const Values&, const Int&)>& step) {
     const Halide::RDom steps(0, count);

@@ -1,4 +1,4 @@
-// Neighbouring pixels of a gather, loaded two at a time.
+// Loads neighbouring pixels of a gather in pairs.
 #pragma once
 
 #include <Halide.h>
@@ -13,9 +13,9 @@ struct AdjacentViews {
   std::string right;
 };
 
-// Has the vectors that a kernel gathers from `left` and `right` loaded as pairs: 64 bits for each lane
-// instead of twice 32. Halide has no expression for that, so it is done to the lowered loops. Vectors of
-// fewer than four lanes and views of which only one is read stay as they are.
+// Makes gathers from `left` and `right` load pairs: one 64-bit load per lane instead of two 32-bit loads.
+// Halide has no expression for that, so this rewrites the lowered loops. Vectors of fewer than four lanes,
+// and views of which only one is read, are left unchanged.
 void pair_loads(Halide::Pipeline& pipeline, const std::vector<AdjacentViews>& views);
 
 }  // namespace millrace::image

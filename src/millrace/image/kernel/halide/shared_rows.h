@@ -1,12 +1,13 @@
-// What the rows of one step of a kernel have in common is computed once.
+// Computes common subexpressions of the rows of one kernel step once.
 #pragma once
 
 #include <Halide.h>
 
 namespace millrace::image {
 
-// Adds the pass: where pixels are stored one after the other, with nothing between, equal reads and equal
-// arithmetic of all of them come first, once. LLVM does so by itself only where the code between is short.
+// Adds a lowering pass. If several pixels are stored one after the other with nothing between, their common
+// reads and arithmetic are moved before the first store and computed once. LLVM does this by itself only if
+// the code between is short.
 void share_rows(Halide::Pipeline& pipeline);
 
 }  // namespace millrace::image
