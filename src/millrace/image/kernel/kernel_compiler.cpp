@@ -81,6 +81,16 @@ void lower_own_priority(Urgency urgency) {
   _exit(exec_failed);
 }
 
+#ifdef MILLRACE_SANITIZED
+// The thread sanitizer cannot follow clone() with CLONE_VM, but vfork(). A moment passes before the child has
+// a descriptor.
+ChildProcess start_child(const ChildSettings& settings, volatile int& error) {
+  const pid_t process =
+      vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork,bugprone-unsafe-functions)
+  if (process == 0) become_compiler(settings, error);
+  return process < 0 ? ChildProcess() : ChildProcess::of(process);
+}
+#else
 struct ChildOnItsStack {
   const ChildSettings& settings;
   volatile int& error;
@@ -106,6 +116,7 @@ ChildProcess start_child(const ChildSettings& settings, volatile int& error) {
                               CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &child, &descriptor);
   return process < 0 ? ChildProcess() : ChildProcess::of(process, Descriptor::owned(descriptor));
 }
+#endif
 
 // Copies of descriptors that are none of the standard ones, which the child replaces.
 Descriptor beyond_standard(Descriptor descriptor) {
