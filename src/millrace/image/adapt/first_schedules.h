@@ -1,4 +1,4 @@
-// What a stream begins with. Pure.
+// The first schedules of a stream. Pure.
 #pragma once
 
 #include "millrace/image/adapt/schedule_guess.h"
@@ -12,11 +12,11 @@
 
 namespace millrace::image {
 
-// What is worth trying before all else, the best guess in front: of each structure the setting that most
-// often was its best, so that none is overlooked because of its tile. Empty where the freedom leaves none of
-// them.
+// The schedules to try first, beginning with the best guess. For each structure, the setting that was most
+// often its best, so that no structure is missed because of its tile size. Empty if the freedom excludes all
+// of them.
 //
-// The rules here and below are of the guess's layout and freedom.
+// The rules here and below must be for the guess's layout and freedom.
 [[nodiscard]] std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess& guess);
 
 struct Opening {
@@ -24,9 +24,9 @@ struct Opening {
   bool by_profile = false;
 };
 
-// What to begin with: the profile's plan, unless the best guess is believed to be clearly better and needs
-// kernels of which the profile knows nothing; without a profile the first of `first`. Of those that are
-// built, unless none of them is. Nothing where there is none.
+// The schedule to begin with: the profile's plan, unless the best guess is believed to be clearly better and
+// needs kernels that the profile does not know. Without a profile, the first of `first`. Prefers schedules
+// whose kernels are built. Returns nothing if there is no schedule.
 [[nodiscard]] std::optional<Opening> opening_of(const std::vector<Schedule>& first,
                                                 const std::optional<tuning::Profile>& profile,
                                                 const ScheduleRules& rules, ScheduleGuess& guess,

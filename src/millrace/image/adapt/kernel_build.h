@@ -1,4 +1,4 @@
-// The kernels behind a set of schedules: what one compilation provides.
+// The kernels that a set of schedules needs and that are compiled together.
 #pragma once
 
 #include "millrace/image/kernel/kernel_spec.h"
@@ -13,16 +13,16 @@ namespace millrace::image {
 
 struct KernelBuild {
   std::vector<KernelSpec> specs;
-  std::vector<double> work;  // of each, see kernel_work.h
+  std::vector<double> work;  // by kernel, see kernel_work.h
   machine::Isa isa = machine::Isa::baseline;
 };
 
-// Schedules that agree in this need the same build of a layout; nothing where stages run one by one, whose
-// kernels are there.
+// Schedules with equal keys need the same build of a layout. Empty for unfused stages, whose kernels are
+// built in.
 using BuildKey = std::tuple<Fusion, bool, machine::Isa>;
 [[nodiscard]] std::optional<BuildKey> build_key(const Schedule& schedule);
 
-// What a schedule with a key needs.
+// The kernels of a schedule that has a key.
 [[nodiscard]] KernelBuild build_for(const FrameLayout& layout, const Schedule& schedule);
 
 }  // namespace millrace::image

@@ -1,4 +1,4 @@
-// What schedules are expected to cost beside each other, before anything was measured. Pure.
+// Expected relative costs of schedules before any measurement. Pure.
 #pragma once
 
 #include "millrace/image/adapt/schedule_knobs.h"
@@ -15,48 +15,48 @@
 
 namespace millrace::image {
 
-// Relative costs as they were on the machines seen so far: a place to start from, nothing to rely on. What
-// has to be known of the layout's groups and tiles is found out when it is first asked for.
+// Relative costs as seen on machines so far: a starting point only. Facts about the layout's groups and tiles
+// are computed on first use.
 class ScheduleGuess {
  public:
-  // The instructions in front of the freedom are taken for the fastest. The layout must outlive the guess.
+  // Assumes that the first instruction set in the freedom is the fastest. The layout must outlive the guess.
   ScheduleGuess(const FrameLayout& layout, ScheduleFreedom freedom, tuning::Aim aim);
 
-  // What it is made for.
+  // The freedom it was made for.
   [[nodiscard]] const ScheduleFreedom& freedom() const { return freedom_; }
 
-  // Of a frame, relative to others'.
+  // Cost of a frame, relative to other schedules.
   [[nodiscard]] double cost(const Schedule& schedule);
 
-  // Whether every pixel of the result depends on one pixel of the frame, at the same place.
+  // Whether every output pixel depends on only the pixel at the same place.
   [[nodiscard]] bool pointwise() const { return pointwise_; }
-  // Whether any stage reads where pixels come from by a formula, which may be rows away.
+  // Whether any stage reads at computed places, which may be rows away.
   [[nodiscard]] bool gathers() const { return gathers_; }
-  // Whether what stages leave for each other stays in a cache even where whole frames of it do, so many at a
-  // time: then nothing is gained by tiles.
+  // Whether intermediates of whole frames fit in the cache with this many frames in flight. Tiles then gain
+  // nothing.
   [[nodiscard]] bool stays_cached(int frames_in_flight) const;
-  // Whether fusing into each plane what planes share costs more work than it saves passes over memory, as for
-  // red, green and blue of which luma and chroma are made.
+  // Whether fusing shared stages into each plane costs more work than it saves passes over memory, as for
+  // luma and chroma made from red, green and blue.
   [[nodiscard]] bool shares_unfused();
-  // Of those tiles the one to begin with: the first, unless it computes clearly more than another, as wide
-  // ones do behind a rotation. At least one.
+  // The tile to begin with: the first one, unless it computes clearly more than another, as wide tiles do for
+  // a rotation. `tiles` must not be empty.
   [[nodiscard]] Size least_work(Fusion fusion, std::span<const Size> tiles);
-  // Frames in flight to begin with, of those counts, which ascend. Where throughput counts and frames are
-  // small a frame for each thread, or as many as are not too much for a cache: who shares one waits for the
-  // others at its end, which then takes as long as a part of it.
+  // Number of frames in flight to begin with, from `counts`, which ascend. For throughput and small frames it
+  // is one per thread, or as many as fit in a cache. Threads that share a small frame wait for each other at
+  // its end, which then takes as long as a part of it.
   [[nodiscard]] int first_in_flight(int threads, std::span<const int> counts) const;
 
  private:
   struct OfFusion {
-    std::optional<GroupLayout> plane;            // the first that is computed
-    double shared = 1;                           // what sharing between planes leaves to compute
+    std::optional<GroupLayout> plane;            // the first computed plane
+    double shared = 1;                           // share of work left after sharing between planes
     double computed = 0;                         // by all planes, see frame_work()
-    std::map<std::pair<int, int>, double> work;  // what tiles of a size compute of what the frame takes
+    std::map<std::pair<int, int>, double> work;  // work by tile size, relative to the frame's
   };
 
   [[nodiscard]] OfFusion& of(Fusion fusion);
-  // What is computed for a frame, of what is where points alone are fused: more where stages are inlined that
-  // are read more than once.
+  // Work of a frame relative to pointwise fusion. It grows if stages are inlined that are read more than
+  // once.
   [[nodiscard]] double inlined(Fusion fusion);
   [[nodiscard]] double work_of_tiles(Fusion fusion, Size tile);
 

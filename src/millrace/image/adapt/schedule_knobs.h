@@ -1,4 +1,4 @@
-// The knobs of schedules and the values that they may have. Pure.
+// The knobs of schedules and their possible values. Pure.
 #pragma once
 
 #include "millrace/image/layout/schedule.h"
@@ -14,22 +14,21 @@
 
 namespace millrace::image {
 
-// What the optimiser may vary, and what a guess of it goes by. What is given here is fixed.
+// What the optimiser may vary, and facts that guesses depend on. Optional values that are set are fixed.
 struct ScheduleFreedom {
   int max_threads = 1;
-  std::vector<machine::Isa> isas;  // the best guess in front; not empty
-  // `free`, or the one asked for, in front. Those that bind are combined with the first ISA only.
+  std::vector<machine::Isa> isas;  // best guess first; not empty
+  // `free`, or the requested one, first. Arrangements that pin threads are combined only with the first ISA.
   std::vector<machine::ArrangementLimit> affinities{{}};
   std::optional<Fusion> fusion;
   std::optional<int> threads;
   std::optional<int> frames_in_flight;
   int max_frames_in_flight = 1 << 20;
-  // Of the largest cache that workers have, which may be others' too.
+  // Size of the largest cache of the workers, which others may share.
   std::int64_t cache_bytes = std::int64_t{16} << 20;
 };
 
-// For each knob its values, few enough that the combinations stay a space one can search. Those of ordinal
-// knobs ascend.
+// The values of each knob, few enough that the combinations can be searched. Those of ordinal knobs ascend.
 struct ScheduleKnobs {
   static constexpr std::size_t count = 8;
 
@@ -44,12 +43,12 @@ struct ScheduleKnobs {
 
   [[nodiscard]] static ScheduleKnobs of(const ScheduleFreedom& freedom);
 
-  // By the numbers of its values, knob by knob in the order above.
+  // The schedule with these value indices, knob by knob in the order above.
   [[nodiscard]] Schedule schedule(std::span<const int> numbers) const;
-  // The other way round; nothing where a knob does not have the schedule's value.
+  // The inverse. Returns nothing if a knob does not have the schedule's value.
   [[nodiscard]] std::optional<std::array<int, count>> numbers_of(const Schedule& schedule) const;
 
-  // With names, as the tuner and its profiles know them.
+  // With the names used by the tuner and its profiles.
   [[nodiscard]] std::vector<tuning::Knob> named() const;
 };
 

@@ -15,26 +15,26 @@
 
 namespace millrace::image {
 
-// Candidates are schedules that make sense (schedule_rules.h).
+// The candidates: schedules that make sense (schedule_rules.h).
 class ScheduleSpace {
  public:
-  // Usage error where the freedom leaves no schedule.
+  // Returns a usage error if the freedom excludes every schedule.
   [[nodiscard]] static Result<ScheduleSpace> make(const FrameLayout& layout, const ScheduleFreedom& freedom);
 
-  // At a fixed address: tuners keep it.
+  // Has a stable address, because tuners keep it.
   [[nodiscard]] const tuning::Space& space() const { return *space_; }
-  // What its candidates obey.
+  // The rules that all candidates obey.
   [[nodiscard]] const ScheduleRules& rules() const { return rules_; }
   [[nodiscard]] int size() const { return space_->size(); }
   [[nodiscard]] Schedule schedule(int candidate) const;
-  // The candidate that runs as this schedule does.
+  // The candidate equivalent to this schedule.
   [[nodiscard]] std::optional<int> find(const Schedule& schedule) const;
 
-  // For each candidate, what must be compiled before it can run: an index into builds(), or -1.
+  // For each candidate, the build that it needs: an index into builds(), or -1.
   [[nodiscard]] const std::vector<int>& build_of() const { return build_of_; }
   [[nodiscard]] const std::vector<KernelBuild>& builds() const { return builds_; }
 
-  // For each candidate, the threads it occupies.
+  // For each candidate, the number of threads it uses.
   [[nodiscard]] std::vector<double> threads() const;
 
  private:

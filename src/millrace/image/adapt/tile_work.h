@@ -1,18 +1,17 @@
-// How much a frame takes, and how much more tiles compute. Pure.
+// Estimates the work of a frame, and the extra work of tiles. Pure.
 #pragma once
 
 #include "millrace/image/execute/group_layout.h"
 
 namespace millrace::image {
 
-// The work of computing a plane, each of its groups once, in units of kernel_work().
+// Work of computing each group of a plane once, in units of kernel_work().
 [[nodiscard]] double frame_work(const GroupLayout& layout);
 
-// The work of computing a plane tile by tile, each with all that it needs of the groups before the output,
-// over that of computing each group once: at least 1. What a tile needs is what footprints say (section III
-// of "execution structures"): around a stencil a rim, behind a rotation the box around a turned tile, which
-// for a wide one may be several times its size. From a few tiles across the plane; exact where all need as
-// much.
+// Work of computing a plane by tiles, each with its required input, relative to computing each group once: at
+// least 1. Footprints give the input of a tile (section III of "execution structures"). A stencil needs a
+// rim; a rotation needs the bounding box of a turned tile, which for a wide tile may be several times its
+// size. Samples a few tiles across the plane; exact if all need the same amount.
 //
 // tile: a side of 0 is that of the plane.
 [[nodiscard]] double tile_work(const GroupLayout& layout, Size tile);

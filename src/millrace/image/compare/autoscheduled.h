@@ -1,4 +1,4 @@
-// A pipeline scheduled by one of Halide's own autoschedulers: what the structures are compared with.
+// A pipeline scheduled by one of Halide's autoschedulers, as a comparison for the structures.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -9,15 +9,15 @@
 
 namespace millrace::image {
 
-// The pipeline of one plane of floats, from the same filter definitions and with the same strict arithmetic
-// as the kernels, with sizes and coefficients as constants. `scheduler` is "Mullapudi2016" or "Adams2019".
-// Uses Halide's threads; their number is the environment variable HL_NUM_THREADS at the first run.
+// The pipeline for one plane of floats, from the same filter definitions and with the same strict arithmetic
+// as the kernels. Sizes and coefficients are constants. `scheduler` is "Mullapudi2016" or "Adams2019". Uses
+// Halide's threads; the environment variable HL_NUM_THREADS at the first run sets their number.
 class Autoscheduled {
  public:
   [[nodiscard]] static Result<Autoscheduled> compile(const PlaneLayout& layout, const std::string& scheduler,
                                                      int threads, std::size_t cache_bytes);
 
-  // Not to be called from two threads at once.
+  // Not thread-safe.
   void run(float* source, float* destination);
 
  private:

@@ -21,11 +21,11 @@ class BackwardCachedRunner final : public StructureRunner {
   Status run_frame(const FrameTask& frame, pool::Team& team) override;
   void compute_from_caches(const FrameTask& frame, std::size_t plane, std::size_t group,
                            const PixelView& output, int rank);
-  // The rectangle of the group's intermediate frame is valid when it returns.
+  // On return, this rectangle of the group's intermediate frame is valid.
   void ensure(const FrameTask& frame, std::size_t plane, std::size_t group, const Rect& rect, int rank);
 
   Size granule_;
-  std::vector<std::vector<Cache>> caches_;  // for each plane, for each group but the last
+  std::vector<std::vector<Cache>> caches_;  // by plane and group, except the last group
 };
 
 }  // namespace millrace::image

@@ -1,4 +1,4 @@
-// CallLog: which kernel computed what, where and when, of frames that are recorded.
+// CallLog: records which kernel computed what, where and when, for selected frames.
 #pragma once
 
 #include "millrace/image/filter/geometry.h"
@@ -12,33 +12,33 @@
 
 namespace millrace::image {
 
-// Times as of now_ns().
+// Times are from now_ns().
 struct KernelCall {
-  int frame = 0;          // of those that are handed out together
-  std::size_t plane = 0;  // of those that are computed
-  std::size_t group = 0;  // of the plane
-  int worker = 0;         // numbered as they first appear
+  int frame = 0;          // index within the batch of frames
+  std::size_t plane = 0;  // index among the computed planes
+  std::size_t group = 0;  // index in the plane
+  int worker = 0;         // numbered in order of first appearance
   Rect area;              // of the group's output
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
 
-// Stages that are one kernel, on one plane.
+// Stages that form one kernel, on one plane.
 struct GroupName {
   std::string stages;  // "blur+sobel_x"
-  int plane = 0;       // of the frame
+  int plane = 0;       // index in the frame
   Size size;           // of its output
 };
 
 // Thread-safe.
 class CallLog {
  public:
-  // Calls beyond `most` are counted only.
+  // Calls beyond `most` are only counted.
   explicit CallLog(std::size_t most) : most_(most) {}
 
-  // Of the calling thread.
+  // Adds a call by the calling thread.
   void add(KernelCall call);
-  // What was added since the last time; workers keep their numbers.
+  // Returns the calls added since the last take(); workers keep their numbers.
   [[nodiscard]] std::vector<KernelCall> take();
   [[nodiscard]] std::int64_t left_out() const;
 

@@ -1,4 +1,4 @@
-// The executor: processes frames by a schedule, and changes the schedule between two frames.
+// Processes frames according to a schedule, which can change between two frames.
 #pragma once
 
 #include "millrace/image/execute/prepared_schedule.h"
@@ -23,97 +23,97 @@
 
 namespace millrace::image {
 
-// One for each stream of frames. Used by one thread, the one that made the pool; the pool's workers do the
-// work.
+// One executor per stream of frames. Must be used only by the thread that made the pool; the pool's workers
+// do the work.
 class Executor {
  public:
-  // Pool, library and the values behind the machine must outlive the executor. The machine is asked for the
-  // masks of an affinity arrangement.
+  // The pool, the library and the objects behind `machine` must outlive the executor. The machine provides
+  // the CPU masks of affinity arrangements.
   Executor(pool::WorkerPool& pool, KernelLibrary& library, const machine::Topology& topology,
            const machine::CpuSet& usable);
-  // One of several at work at the same time, each used by one thread, which may be any. What a schedule says
-  // of threads is then how finely work is divided; how many there are to do it is up to the workers. No
-  // affinity but `free`, which takes the place of any other.
+  // For several executors that work at the same time on shared workers. Each must be used by one thread, any
+  // thread. A schedule's thread count then only determines how finely work is divided; the workers decide how
+  // many threads take part. Any affinity is replaced by `free`.
   Executor(pool::SharedWorkers& workers, KernelLibrary& library, const machine::Topology& topology,
            const machine::CpuSet& usable);
-  // Frees the workers from any binding.
+  // Unpins the workers.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Sets what is computed and how, from the next frame on. Kernels that have to be compiled first are
-  // compiled in the background; until they are there, and for good where they cannot be had, a stand-in runs:
-  // the same stages, not fused, and `tiled` in the place of the backward structures that exist only as one
-  // kernel. Usage error where the schedule is impossible, and what was set before stays in use: more threads
-  // than the pool has, more frames in flight than threads, too many stages for one kernel, too few PUs.
-  // Failure where there is no memory; then nothing is set.
+  // Sets the layout and schedule from the next frame on. Missing kernels are compiled in the background.
+  // Until they are available, or permanently if they cannot be compiled, a stand-in runs: the same stages
+  // unfused, and `tiled` instead of backward structures that exist only as one kernel. Returns a usage error,
+  // and keeps the previous settings, if the schedule is impossible: more threads than the pool has, more
+  // frames in flight than threads, too many stages for one kernel, too few PUs. Returns a failure if there is
+  // not enough memory; then nothing is set.
   //
-  // An affinity that the kernel refuses here and now (EPERM, a cpuset that shrank) is no error: the workers
-  // go on unbound, in_use() says so, refused() says why, and it is not asked for again.
+  // If the kernel refuses an affinity (EPERM, or a cpuset that shrank), that is not an error. The workers run
+  // unpinned, in_use() reports this, refused() gives the reason, and the affinity is not requested again.
   [[nodiscard]] Status set(const FrameLayout& layout, const Schedule& schedule);
 
-  // Changes the schedule only. The last few schedules keep their memory, so that going back costs next to
-  // nothing. An Error where a kernel cannot be compiled or there is no memory, and what was used before stays
-  // in use.
+  // Changes only the schedule. The most recent schedules keep their memory, so switching back is almost free.
+  // Returns an Error, and keeps the previous schedule, if a kernel cannot be compiled or there is not enough
+  // memory.
   [[nodiscard]] Status use(const Schedule& schedule);
 
-  // Changes the numbers only, from the next frame on: a layout of the same pipeline, frame format and sizes
-  // with other values of parameters. Costs some microseconds, never a compilation.
+  // Changes only coefficients, from the next frame on. The layout must be for the same pipeline, frame format
+  // and sizes, with other parameter values. Takes some microseconds and never compiles.
   void update(const FrameLayout& layout);
 
-  // Waits until the schedule itself is in use. An Error where a kernel cannot be compiled, and where the wait
-  // is stopped.
+  // Waits until the schedule itself is in use. Returns an Error if a kernel cannot be compiled or the wait is
+  // stopped.
   [[nodiscard]] Status await_kernels(const std::stop_token& stop = {});
 
-  // Processes frames, at least one, frames_in_flight of them side by side. Of more than that, whoever is done
-  // with one takes the next.
+  // Processes at least one frame, frames_in_flight of them in parallel. If there are more, a team that
+  // finishes one takes the next.
   [[nodiscard]] Status run(std::span<const FrameTask> frames);
 
-  // What runs now: the schedule set, or its stand-in.
+  // The schedule that is running: the one set, or its stand-in.
   [[nodiscard]] const Schedule& in_use() const { return in_use_; }
   [[nodiscard]] bool stand_in() const { return pending_.has_value() || unavailable_.has_value(); }
-  // Whether what runs now has a kernel that is slower than the one which is being compiled.
+  // Whether a kernel in use will be replaced by a faster one that is being compiled.
   [[nodiscard]] bool interim() const { return !kept_.empty() && kept_.front().interim(); }
   [[nodiscard]] std::int64_t stand_in_frames() const { return stand_in_frames_; }
   [[nodiscard]] std::int64_t switches() const { return switches_; }
 
-  // The affinities that the kernel has refused, and what it said.
+  // Affinities that the kernel has refused, with its reasons.
   [[nodiscard]] const std::map<machine::AffinityArrangement, std::string>& refused() const {
     return refused_;
   }
 
-  // Where the thread that reads and writes frames belongs under the affinity in use; empty where that is
-  // anywhere.
+  // CPUs for the thread that reads and writes frames under the affinity in use. Empty if it may run anywhere.
   [[nodiscard]] const machine::CpuSet& io_cpus() const { return io_cpus_; }
 
-  // Where shared workers wake that sleep (pool/wake_elsewhere.h), from the next run() on.
+  // Where sleeping shared workers are woken (pool/wake_elsewhere.h), from the next run() on.
   void wake(pool::WakeUp where) { wake_ = where; }
 
-  // Seconds in which run() has processed frames, and the work of each stage so far under all schedules used.
+  // Seconds that run() has spent on processing frames, and below, the work per stage, under all schedules
+  // used.
   [[nodiscard]] double compute_seconds() const;
-  // Seconds in which run() has waited until the other streams that share the workers let it begin.
+  // Seconds that run() has waited for other streams that share the workers.
   [[nodiscard]] double waited_seconds() const;
   [[nodiscard]] std::vector<StageReport> stages() const;
-  // Memory for intermediates, of all schedules that keep theirs.
+  // Memory for intermediates of all schedules that keep theirs.
   [[nodiscard]] std::size_t bytes() const;
 
-  // Several frames in flight may take so much memory; by default half of what was to be had at the start.
+  // Memory limit for several frames in flight. Default: half of the memory available at the start.
   void allow_bytes(std::size_t most) { most_bytes_ = most; }
 
-  // Every n-th call of run() is timed stage by stage; 0: none, 1: all.
+  // Times every n-th call of run() stage by stage; 0: none, 1: all.
   void time_stages_every(int n) { time_every_ = n; }
 
-  // From the next call of run() on: once that is requested, run() ends soon with an Error of kind
-  // `interrupted`, however large the frame is.
+  // From the next run() on: when a stop is requested, run() ends soon with an Error of kind `interrupted`,
+  // however large the frame is.
   void heed(std::stop_token stop) { stop_ = std::move(stop); }
 
-  // Kernel calls of the next call of run() alone go to a log, which must live so long.
+  // Logs the kernel calls of the next run() only. The log must live until then.
   void record_next(CallLog* log) { log_ = log; }
-  // Of what is in use: for each plane that is computed, for each group, as in KernelCall.
+  // Names for what is in use: by plane that is computed and by group, as in KernelCall.
   [[nodiscard]] std::vector<std::vector<GroupName>> group_names() const;
 
  private:
-  // The incumbent, its challenger and the challenger before it: what a search goes back and forth between.
+  // The incumbent, its challenger and the previous challenger: a search alternates between them.
   static constexpr std::size_t most_kept = 3;
 
   Executor(pool::WorkerPool* pool, pool::SharedWorkers* shared, KernelLibrary& library,
@@ -122,19 +122,19 @@ class Executor {
   [[nodiscard]] int workers() const { return pool_ != nullptr ? pool_->size() : shared_->size(); }
   [[nodiscard]] Status run_by_threads(std::span<const FrameTask> frames, const Watch& watch);
   [[nodiscard]] Status check(const Schedule& schedule) const;
-  // The schedule, free where its affinity was refused before, or nobody can be bound.
+  // The schedule, with affinity `free` if its own was refused before or pinning is impossible.
   [[nodiscard]] Schedule permitted(Schedule schedule) const;
-  // False: the kernel refuses the schedule's affinity, and permitted() knows of it now.
+  // Returns false if the kernel refuses the schedule's affinity; permitted() then excludes it.
   [[nodiscard]] Result<bool> bind(const Schedule& schedule);
   [[nodiscard]] Result<PreparedSchedule> prepare_stand_in(const FrameLayout& layout,
                                                           const Schedule& schedule);
-  // Makes a schedule whose kernels are all there what runs. Failure where there is no memory for it, and what
-  // was in use before still is.
+  // Puts a schedule whose kernels are all available into use. Returns a failure, and keeps the previous one,
+  // if there is not enough memory.
   [[nodiscard]] Status install(PreparedSchedule prepared);
   void drop_oldest();
 
   std::size_t most_bytes_ = machine::usable_memory() / 2;
-  pool::WorkerPool* pool_;  // one of the two, the other is null
+  pool::WorkerPool* pool_;  // exactly one of the two is not null
   pool::SharedWorkers* shared_;
   pool::WakeUp wake_ = pool::WakeUp::anywhere;
   KernelLibrary& library_;
@@ -142,9 +142,9 @@ class Executor {
   const machine::CpuSet usable_;
   FrameLayout layout_;
   Schedule in_use_;
-  std::list<PreparedSchedule> kept_;  // the one in use in front, then by last use
+  std::list<PreparedSchedule> kept_;  // most recently used first; the first is in use
   std::optional<PreparedSchedule> pending_;
-  std::optional<Error> unavailable_;  // why the stand-in runs for good
+  std::optional<Error> unavailable_;  // reason why the stand-in runs permanently
   machine::AffinityArrangement bound_ = machine::AffinityArrangement::free;
   int bound_threads_ = 0;
   machine::CpuSet io_cpus_;

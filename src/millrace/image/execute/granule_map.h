@@ -1,4 +1,5 @@
-// Which parts of an intermediate frame have been computed, where several workers compute them on demand.
+// Tracks which parts of an intermediate frame have been computed, when several workers compute them on
+// demand.
 #pragma once
 
 #include "millrace/image/filter/geometry.h"
@@ -11,8 +12,8 @@
 
 namespace millrace::image {
 
-// Each granule is computed once in a frame: by the worker that claims it. The others compute what is not
-// claimed and wait for the rest.
+// Each granule is computed once per frame, by the worker that claims it. Other workers compute unclaimed
+// granules and then wait for the rest.
 //
 //   if (auto claim = map.claim(index)) {
 //     ... compute the granule ...
@@ -20,21 +21,22 @@ namespace millrace::image {
 //   }
 //   map.valid(index)  // whether its pixels may be read
 //
-// Both might as well compute it, as they would write the same bytes, were it not that kernels write to their
-// output what is not yet its last value, and that the language calls it a race.
+// Computing a granule twice would write the same bytes, but kernels write preliminary values to their output,
+// and C++ calls it a race.
 //
-// Waiting ends as long as whoever has a claim goes on: it waits only for granules of stages before its own,
-// and has one claim of each stage at a time.
+// Waiting cannot deadlock: the owner of a claim waits only for granules of earlier stages, and has one claim
+// per stage at a time.
 class GranuleMap {
  public:
-  // The right and duty to compute a granule. One that is dropped before computed() leaves it to others.
+  // The right and duty to compute a granule. Dropping a claim before computed() lets other workers claim the
+  // granule.
   class Claim {
    public:
     Claim(Claim&& other) noexcept;
     Claim& operator=(Claim&&) = delete;
     ~Claim();
 
-    // Whoever sees the granule valid from now on sees its pixels.
+    // Publishes the pixels: a thread that sees the granule valid also sees its pixels.
     void computed();
 
    private:
@@ -45,17 +47,17 @@ class GranuleMap {
     int index_;
   };
 
-  // Of a plane in granules of that size; a side of 0 stands for the whole plane.
+  // For a plane with granules of this size; a side of 0 stands for the whole plane.
   GranuleMap(Size plane, Size granule);
 
-  // No granule is valid any more. Between frames only, while nobody else looks.
+  // Invalidates all granules. Call only between frames, when no other thread uses the map.
   void clear();
 
   [[nodiscard]] bool valid(int index) const;
-  // Nothing where it has been claimed already.
+  // Returns nothing if it is already claimed.
   [[nodiscard]] std::optional<Claim> claim(int index);
-  // Waits until the granule is valid, or can be claimed since the worker that had claimed it failed. Asleep,
-  // but for the first microseconds.
+  // Waits until the granule is valid. Returns a claim if the worker that had claimed it failed. Spins for
+  // some microseconds, then sleeps.
   [[nodiscard]] std::optional<Claim> await(int index);
 
   // Granules that a rectangle touches, as columns and rows.
@@ -65,11 +67,11 @@ class GranuleMap {
   [[nodiscard]] std::size_t bytes() const { return 2 * valid_.size() * sizeof(std::uint64_t); }
 
  private:
-  using Words = std::vector<std::atomic<std::uint64_t>>;  // a bit for each granule
+  using Words = std::vector<std::atomic<std::uint64_t>>;  // one bit per granule
 
-  // Those who sleep until any granule is computed or left to others.
+  // For threads that sleep until any granule is computed or dropped.
   struct Sleep {
-    std::atomic<std::uint32_t> ends{0};  // counted where somebody sleeps
+    std::atomic<std::uint32_t> ends{0};  // incremented only if a thread sleeps
     std::atomic<int> sleepers{0};
   };
 

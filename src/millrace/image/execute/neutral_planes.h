@@ -1,4 +1,4 @@
-// The planes of a frame that are gray: no kernel runs for them.
+// Fills the gray planes of a frame; no kernel runs for them.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,11 +12,11 @@ namespace millrace::image {
 
 class NeutralPlanes {
  public:
-  // Every sample of this plane of a frame's output is `sample`: see PlaneLayout::neutral.
+  // Fills this plane of a frame's output with `sample`: see PlaneLayout::neutral.
   void add(std::size_t plane, float sample) { planes_.push_back({plane, sample}); }
   [[nodiscard]] bool empty() const { return planes_.empty(); }
 
-  // Writes them, each member of the team a band of its own. An Error only where the team fails.
+  // Writes the planes; each member of the team writes a band. Returns an Error only if the team fails.
   [[nodiscard]] Status fill(const FrameTask& frame, pool::Team& team) const;
 
  private:

@@ -1,4 +1,4 @@
-// Memory for the pixels of one plane or a part of it.
+// Memory for the pixels of a plane or a part of it.
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
@@ -8,15 +8,15 @@
 
 namespace millrace::image {
 
-// Owns pixels. There is always one finite pixel to the right of each row and a row below the last, which
-// gathering kernels may read (kernel_builder.h). Rows are an odd number of cache lines apart, so that a walk
-// down a column meets all sets of a cache. Moved, not copied.
+// Owns pixels. There is always a finite pixel to the right of each row and a row below the last one, which
+// gathering kernels may read (kernel_builder.h). Rows are an odd number of cache lines apart, so that walking
+// down a column uses all sets of a cache. Movable, not copyable.
 class PlaneBuffer {
  public:
   PlaneBuffer() = default;
   PlaneBuffer(Size size, ElementType type);
 
-  // The whole buffer as the given rectangle of a plane; rect's size must not exceed the buffer's.
+  // The whole buffer as the given rectangle of a plane, which must not be larger than the buffer.
   [[nodiscard]] PixelView view(const Rect& covers) const;
   [[nodiscard]] PixelView view() const { return view(whole(size_)); }
   [[nodiscard]] Size size() const { return size_; }
@@ -33,15 +33,15 @@ class PlaneBuffer {
   std::unique_ptr<std::byte[], Free> pixels_;
 };
 
-// Memory for one tile at a time: hands out views, takes them all back at once, and grows to the largest use.
-// One for each worker; not synchronised.
+// Memory for one tile at a time: hands out views, releases them all at once, and grows to the largest use.
+// One per worker; not synchronized.
 class Scratch {
  public:
-  // Forgets all views. Their memory stays.
+  // Releases all views and keeps their memory.
   void reset() { used_ = 0; }
-  // A view of uninitialised (but finite) pixels, with the margins that PlaneBuffer describes.
+  // A view of uninitialized (but finite) pixels, with the same margins as PlaneBuffer.
   [[nodiscard]] PixelView take(const Rect& covers, ElementType type);
-  // Makes room for `bytes` of views beforehand, so that take() moves nothing while views are in use.
+  // Allocates `bytes` for views in advance, so that take() does not move memory while views are in use.
   void reserve(std::size_t bytes);
   [[nodiscard]] static std::size_t bytes_for(const Rect& covers, ElementType type);
   [[nodiscard]] std::size_t capacity() const { return capacity_; }

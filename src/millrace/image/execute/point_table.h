@@ -1,13 +1,13 @@
-// A group of point filters as one table.
+// Turns a group of point filters into one table.
 #pragma once
 
 #include "millrace/image/execute/group_layout.h"
 
 namespace millrace::image {
 
-// Where a group makes 8 bits of 8 bits, by values alone and not by place, it has only 256 different pixels:
-// they are computed here, by the scalar arithmetic, and the group becomes a lookup, whose kernel is built in.
-// Any other group stays as it is.
+// If a group maps 8 bits to 8 bits, by value and independent of position, it has only 256 possible results.
+// They are computed here with scalar arithmetic, and the group becomes a look-up, whose kernel is built in.
+// Other groups are left unchanged.
 void tabulate(Group& group);
 
 }  // namespace millrace::image

@@ -12,8 +12,8 @@ class SequentialRunner final : public StructureRunner {
   [[nodiscard]] std::size_t bytes() const override;
 
  private:
-  // Buffers of one plane. A buffer serves again once every reader of what it held is done: what stays small
-  // stays in the cache.
+  // Buffers of one plane. A buffer is reused when all readers of its content are done, because a small
+  // working set stays in the cache.
   struct PlaneMemory {
     std::vector<PlaneBuffer> buffers;
     std::vector<int> buffer_of_group;  // -1 for the output

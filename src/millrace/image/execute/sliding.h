@@ -6,16 +6,16 @@
 
 namespace millrace::image {
 
-// The rows of an intermediate that are kept while a worker walks through its band: a window that moves with
-// the rows that are asked for, in either direction. Columns are fixed for a strip.
+// The rows of an intermediate that are kept while a worker walks through its band: a window that moves in
+// either direction with the requested rows. Its columns are fixed for a strip.
 class RowWindow {
  public:
-  // Starts a new strip: nothing is kept. `columns` are the columns [x0, x1) of the plane that the strip
-  // needs, `rows` the most rows that one step asks for.
+  // Starts a new strip with nothing kept. `columns` are the columns [x0, x1) of the plane that the strip
+  // needs; `rows` is the maximum number of rows per step.
   void start(int x0, int x1, int rows, ElementType type);
 
-  // Makes the rows of `needed` available: moves the window and returns the rows that have to be computed
-  // first, as up to two ranges, above and below what is kept.
+  // Makes the rows of `needed` available. Moves the window and returns the rows that have to be computed
+  // first: up to two ranges, above and below the kept rows.
   struct Missing {
     Rect above;
     Rect below;
@@ -30,22 +30,22 @@ class RowWindow {
  private:
   PlaneBuffer buffer_;
   ElementType type_ = ElementType::f32;
-  int capacity_ = 0;  // rows
-  int base_ = 0;      // the plane's row at the start of the buffer
+  int capacity_ = 0;  // in rows
+  int base_ = 0;      // row of the plane at the start of the buffer
   Rect kept_;
 };
 
 class SlidingRunner final : public StructureRunner {
  public:
-  // tile.width: of a strip; tile.height: rows of a step.
+  // tile.width: width of a strip; tile.height: rows per step.
   SlidingRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size tile);
   [[nodiscard]] std::size_t bytes() const override;
 
  private:
   struct alignas(128) WorkerMemory {
-    std::vector<RowWindow> windows;  // of each group but the last
+    std::vector<RowWindow> windows;  // by group, except the last one
     std::vector<Rect> regions;
-    std::vector<Rect> strip;  // what the strip at hand needs of each group
+    std::vector<Rect> strip;  // by group: the part that the current strip needs
     std::vector<int> most_rows;
   };
 

@@ -1,4 +1,5 @@
-// What tests of schedules share: frames of noise with their references, and an executor that must give these.
+// Helpers for tests of schedules: frames of noise with their references, and an executor that must reproduce
+// them.
 #pragma once
 
 #include "millrace/image/execute/executor.h"
@@ -20,7 +21,7 @@
 
 namespace millrace::image {
 
-// Memory and reference of one frame, with every sample random, so that no pixel can be right by chance.
+// Memory and reference of one frame. All samples are random, so that no pixel is correct by chance.
 struct TestFrame {
   FrameLayout layout;
   std::vector<PlaneBuffer> sources;
@@ -58,7 +59,7 @@ struct TestFrame {
     }
   }
 
-  // The first pixel that differs from the reference, as text; empty where none does.
+  // Describes the first pixel that differs from the reference; empty if none does.
   [[nodiscard]] std::string difference() const {
     for (std::size_t p = 0; p < expected.size(); ++p) {
       const PixelView& view = task.destinations[p];
@@ -87,7 +88,7 @@ struct TestFrame {
   }
 
  private:
-  // A source plane in memory, and the same as numbers.
+  // A source plane in memory, and its values as floats.
   ScalarImage random_plane(Size size, ElementType type, std::mt19937& random) {
     ScalarImage image{.size = size, .pixels = std::vector<float>(size.pixels())};
     PlaneBuffer& source = sources.emplace_back(size, type);
@@ -129,14 +130,14 @@ class Structures : public ::testing::Test {
     pool_ = std::move(*pool);
   }
 
-  // Processes the frames by the schedule and compares them.
+  // Processes the frames with the schedule and compares the results.
   void expect_reference(TestFrame& frame, const Schedule& schedule) {
     SCOPED_TRACE(fmt::format("{} on {}", to_string(schedule), video::to_string(frame.layout.input)));
     Executor executor(*pool_, library_, *topology_, topology_->cpus());
     executor.time_stages_every(1);
     if (const Status set = executor.set(frame.layout, schedule); !set) FAIL() << set.error().message;
     if (const Status ready = executor.await_kernels(); !ready) FAIL() << ready.error().message;
-    // Twice, because what a frame leaves behind must not show in the next one.
+    // Twice, because a frame must not affect the next one.
     for (int repeat = 0; repeat < 2; ++repeat) {
       frame.clear();
       if (const Status done = executor.run({&frame.task, 1}); !done) FAIL() << done.error().message;
@@ -151,7 +152,7 @@ class Structures : public ::testing::Test {
 
 inline std::vector<machine::Isa> isas_here() {
 #ifdef MILLRACE_SANITIZED
-  return {machine::best_isa()};  // kernels are not instrumented: what is looked for is in the executor
+  return {machine::best_isa()};  // kernels are not instrumented: sanitizers check the executor
 #else
   std::vector<machine::Isa> isas;
   for (machine::Isa isa : machine::all_isas()) {

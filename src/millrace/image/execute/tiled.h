@@ -7,26 +7,26 @@
 
 namespace millrace::image {
 
-// Planes that have groups in common are computed a tile of each at once where that saves work, so that what
-// they share is computed once. Tiles of a smaller plane then show the same part of the picture as those of
-// the largest one.
+// If planes share groups and it saves work, one tile of each plane is computed together, so that shared
+// groups are computed once. Tiles of a smaller plane then show the same part of the picture as those of the
+// largest one.
 class TiledRunner final : public StructureRunner {
  public:
   TiledRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size tile);
   [[nodiscard]] std::size_t bytes() const override;
 
  private:
-  // Private to a worker; on cache lines of its own.
+  // Private to a worker; on separate cache lines.
   struct alignas(128) WorkerMemory {
     Scratch scratch;
-    std::vector<Rect> tiles;    // of each plane of the set
-    std::vector<Rect> regions;  // of each group, for the tiles at hand
+    std::vector<Rect> tiles;    // by plane of the set
+    std::vector<Rect> regions;  // by group, for the current tiles
     std::vector<PixelView> views;
   };
-  // What is computed at once of the planes of one set.
+  // The planes of one set, which are computed together.
   struct Tiling {
     SharedSet set;
-    Size largest;             // plane of the set
+    Size largest;             // size of the largest plane of the set
     std::vector<Rect> tiles;  // of that plane, row by row
   };
 

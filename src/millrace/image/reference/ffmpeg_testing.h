@@ -1,4 +1,4 @@
-// Pictures that FFmpeg's own filters are given, for tests of what filters mean.
+// Pictures for comparing filters with FFmpeg's in tests.
 #pragma once
 
 #include "millrace/image/reference/scalar_reference.h"
@@ -13,10 +13,10 @@
 
 namespace millrace::image {
 
-// The planes of a frame with code values of 8 bits.
+// The planes of a frame with 8-bit code values.
 using Planes8 = std::vector<ScalarImage>;
 
-// In 4:4:4. Fine enough that a sample off by one shows, coarse enough that half as many samples hold it.
+// A 4:4:4 picture, fine enough to reveal a shift by one sample, and coarse enough to survive subsampling.
 inline Planes8 test_picture(const video::FrameFormat& format) {
   Planes8 planes;
   for (int p = 0; p < 3; ++p) {
@@ -54,7 +54,7 @@ inline Planes8 read_planes(const std::string& path, const video::FrameFormat& fo
   return planes;
 }
 
-// What FFmpeg calls it, of 8 bits.
+// FFmpeg's name of the 8-bit pixel format.
 inline const char* pixel_format_of(video::Chroma chroma) {
   switch (chroma) {
   case video::Chroma::gray:

@@ -1,5 +1,6 @@
-// How many source pixels the stages of a layout read, by the order in which a structure asks for them: the
-// measure of table III of "Execution Structures" that says what recomputing costs and what demand saves.
+// Counts how many source pixels the stages of a layout read under each order of evaluation. This is the
+// measure of table III of "Execution Structures", which shows the cost of recomputing and the savings of
+// computing on demand.
 #pragma once
 
 #include "millrace/image/layout/frame_layout.h"
@@ -15,19 +16,18 @@
 
 namespace millrace::image {
 
-// The structures that differ in how often they read a pixel: every stage over its whole frame; each output
-// pixel recomputing what it needs, recursively; on demand, no pixel of a stage twice (granules of one pixel).
+// The structures that differ in this count: every stage over its whole frame; each output pixel recursively
+// recomputing its input; on demand, each pixel of a stage at most once (granules of one pixel).
 inline constexpr std::array counted_structures{Structure::sequential, Structure::backward,
                                                Structure::backward_cached};
 
-// The pixels that one stage reads from all of its inputs together.
+// Pixels that one stage reads from all of its inputs.
 struct StageReads {
   std::string name;  // of the filter
-  // What a rate is relative to: pixels of the layout's source, or of its own output where the stage changes
-  // the size.
+  // The basis of rates: pixels of the layout's source, or of the stage's output if that has another size.
   std::int64_t pixels = 0;
   bool of_own_output = false;
-  // In the order of counted_structures; whole numbers, exact up to 2^53.
+  // In the order of counted_structures. Integers, exact up to 2^53.
   std::array<double, counted_structures.size()> reads{};
 
   // structure: one of counted_structures.
@@ -44,8 +44,8 @@ struct PixelReads {
   std::vector<StageReads> stages;
 };
 
-// Counts by evaluating every pixel of every stage with the scalar algebra and watching what it reads; the
-// time grows with pixels times stages, even for `backward`. layout: not neutral. source: as for
+// Evaluates every pixel of every stage with the scalar algebra and observes its reads. The time is
+// proportional to pixels times stages, even for `backward`. layout: not neutral. source: as for
 // scalar_reference.
 [[nodiscard]] PixelReads count_pixel_reads(const PlaneLayout& layout, const ScalarImage& source);
 

@@ -1,4 +1,4 @@
-// Counts of pixel reads for people and for programs: what `millrace run --count` prints.
+// Formats counts of pixel reads for people and programs: the output of `millrace run --count`.
 #pragma once
 
 #include "millrace/image/reference/pixel_reads.h"
@@ -9,11 +9,11 @@
 
 namespace millrace::image {
 
-// A table with a line for each stage and a column for each order, ended by a newline: reads per pixel.
+// A table of reads per pixel with a line for each stage and a column for each order. Ends with a newline.
 [[nodiscard]] std::string to_text(const PixelReads& counted);
 
-// {"frame": {"width", "height"}, "stages": [{"name", "pixels", "reads": {...}, "reads_per_pixel": {...}}]},
-// the last two with a number for each order. Keys are stable: others may be added.
+// {"frame": {"width", "height"}, "stages": [{"name", "pixels", "reads": {...}, "reads_per_pixel": {...}}]};
+// the last two have a number for each order. Keys are stable; others may be added.
 [[nodiscard]] nlohmann::json to_json(const PixelReads& counted);
 
 }  // namespace millrace::image

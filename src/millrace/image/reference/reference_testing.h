@@ -1,4 +1,4 @@
-// Pipelines built by hand, without the parser, and pictures to run them on.
+// Pipelines built without the parser, and pictures for them.
 #pragma once
 
 #include "millrace/image/filters/named_filters.h"
@@ -27,7 +27,7 @@ struct Step {
   ParameterValues values = {};
 };
 
-// Each step reads the one before.
+// A chain of steps, each reading the previous one.
 inline Pipeline chain(std::initializer_list<Step> steps) {
   Pipeline pipeline;
   int input = Node::source;
@@ -66,10 +66,10 @@ inline Pipeline table_pipeline(char letter) {
   }
 }
 
-// A luma plane on its own.
+// A single luma plane.
 inline PlaneGeometry gray(Size size) { return {.size = size, .luma = size}; }
 
-// Evenly distributed in [0,1), the same for the same seed.
+// Uniformly distributed in [0,1), reproducible from the seed.
 inline ScalarImage noise(Size size, unsigned seed = 1) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<float> value(0.0F, 1.0F);
