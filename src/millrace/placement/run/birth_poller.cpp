@@ -19,12 +19,13 @@ void BirthPoller::take_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 bool BirthPoller::poll_if_any_ran() {
   const ThreadRegister::Activity now = threads_->activity();
-  // Who ran after the last look has run more by now: what was observed before that look is what it was.
+  // A thread that ran after the last look has run more by now. Observations made before that look are
+  // therefore the baseline.
   const bool observed = now.observations > before_.observations;
   const bool calm = observed && now.changes == before_.changes;
   if (calm && !to_be_confirmed_) return false;
   const bool found = poll();
-  // The kernel's list of children skips some as others end.
+  // The kernel's list of children skips entries while others end.
   to_be_confirmed_ = !calm || found || passed_over_;
   before_ = now;
   return found;
@@ -35,15 +36,15 @@ bool BirthPoller::poll() {
   passed_over_ = false;
   if (shim_ != nullptr)
     for (const ShimBirth& birth : shim_->take_births())
-      // The program may write any number of the machine on the board.
+      // The program can write arbitrary numbers on the board.
       if (is_thread_of(birth.thread, birth.process))
         threads_->thread_began(birth.thread, birth.process, std::nullopt, birth.mask);
-  // Births of processes that are not known yet, and those that went past the shim.
+  // Births of processes that are not known yet, and births that bypassed the shim.
   for (const pid_t process : threads_->processes()) {
     const std::vector<pid_t> threads = list_threads(process);
     for (const pid_t thread : threads) {
-      // One that is seen for the first time may be about to take its mask by the shim; its birth would be
-      // counted in the wrong order.
+      // A thread seen for the first time may be about to take its mask through the shim. Reporting it now
+      // would count its birth in the wrong order.
       if (shim_ != nullptr && thread != process && seen_once_.insert(thread).second) {
         passed_over_ = true;
         continue;
@@ -53,7 +54,7 @@ bool BirthPoller::poll() {
         passed_over_ = true;
         continue;
       }
-      // The kernel's own in there (io_uring) are none of the program's.
+      // Kernel threads in the process (io_uring) are not the program's.
       const auto stat = read_task_stat(process, thread);
       if (stat && !stat->of_kernel()) threads_->thread_began(thread, process);
     }

@@ -1,4 +1,4 @@
-// BirthPoller: finds the births of a program by looking, where nothing else tells of them.
+// BirthPoller: finds a program's births by polling, if nothing reports them.
 #pragma once
 
 #include "millrace/placement/apply/thread_register.h"
@@ -15,24 +15,25 @@
 
 namespace millrace::placement {
 
-// Used by one thread at a time.
+// Not thread-safe.
 class BirthPoller {
  public:
-  // `threads`, told of what is found, and `shim` (null: none) outlive it.
+  // Reports what it finds to `threads`. `threads` and `shim` (null: none) must outlive it.
   BirthPoller(ThreadRegister& threads, BirthShim* shim);
   BirthPoller(const BirthPoller&) = delete;
   BirthPoller& operator=(const BirthPoller&) = delete;
-  // Orphans are whose they were before.
+  // Stops taking orphans if it was this object that began it.
   ~BirthPoller();
 
-  // Whether it found any that are new.
+  // Returns whether it found new processes or threads.
   bool poll();
-  // The same, but for nothing when no thread of the program has run since: only who runs makes others.
+  // Like poll(), but does nothing if no thread of the program has run since the last look: only running
+  // threads make others.
   bool poll_if_any_ran();
-  // From now on this process is left with all processes of the program whose makers have ended. Any thread
-  // may call it, in good time before nobody else tells of births.
+  // From now on, orphaned processes of the program are reparented to this process. Thread-safe. Call this
+  // well before births stop being reported.
   static void take_orphans();
-  // Of processes only those for which this is true are followed.
+  // Follows only processes for which `accept` returns true.
   void follow_only(std::function<bool(pid_t)> accept) { accept_ = std::move(accept); }
   void look_for(Orphans orphans) { orphans_ = std::move(orphans); }
 
@@ -43,10 +44,10 @@ class BirthPoller {
   ChildrenReader children_;
   std::function<bool(pid_t)> accept_;
   std::optional<Orphans> orphans_;
-  std::set<pid_t> seen_once_;        // where there is a shim: threads that /proc has shown
-  ThreadRegister::Activity before_;  // the last look
-  bool passed_over_ = false;         // it left somebody to the next one
-  bool to_be_confirmed_ = true;      // it was the first, or may have overlooked somebody
+  std::set<pid_t> seen_once_;        // with a shim: threads that were in /proc once
+  ThreadRegister::Activity before_;  // at the last look
+  bool passed_over_ = false;         // the last look left a thread to the next one
+  bool to_be_confirmed_ = true;      // it was the first look, or may have missed a birth
 };
 
 }  // namespace millrace::placement

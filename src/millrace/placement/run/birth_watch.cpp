@@ -10,7 +10,7 @@
 namespace millrace::placement {
 namespace {
 
-// Polled for births so often, where nothing else tells of them: a program makes most threads at its start.
+// Polling interval at the start, when a program makes most of its threads.
 constexpr std::int64_t eager_polling_ns = 5'000'000;
 constexpr std::int64_t eager_time_ns = 1'000'000'000;
 
@@ -23,7 +23,7 @@ void BirthWatch::begin_polling(Orphans orphans) {
 
 void BirthWatch::look(std::int64_t now) {
   const std::int64_t rest = rest_after([this] { poller_.poll_if_any_ran(); });
-  // Once, at its start, a program is worth a little more.
+  // At the start of a program, polling may cost more.
   constexpr std::int64_t eagerness = 10;
   next_ns_ = now + (now - begun_ns_ < eager_time_ns ? std::max(rest / eagerness, eager_polling_ns)
                                                     : std::max(rest, Overseer::observation_ns));

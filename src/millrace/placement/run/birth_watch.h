@@ -1,5 +1,5 @@
-// BirthWatch: how the births of a program are seen in the course of a run: told of by a tracer first, where
-// there is one, and looked for later.
+// BirthWatch: observes a program's births during a run: by its tracer at first, if there is one, and by
+// polling later.
 #pragma once
 
 #include "millrace/placement/birth/follower.h"
@@ -11,32 +11,32 @@
 
 namespace millrace::placement {
 
-// Used by one thread at a time.
+// Not thread-safe.
 class BirthWatch {
  public:
-  // threads and shim: see BirthPoller. hand_over_ns: a traced program that has made nothing for so long is
-  // handed over.
+  // threads and shim: see BirthPoller. hand_over_ns: a traced program is handed over after this time without
+  // births.
   BirthWatch(ThreadRegister& threads, BirthShim* shim, std::int64_t hand_over_ns)
       : threads_(&threads), poller_(threads, shim), hand_over_ns_(hand_over_ns) {}
 
-  // The program runs from now on.
+  // Call this when the program starts to run.
   void program_begins(std::int64_t now) { begun_ns_ = now; }
-  // Nobody tells of births from now on. Also finds `orphans`.
+  // Starts polling, because births are not reported from now on. Also finds `orphans`.
   void begin_polling(Orphans orphans);
   [[nodiscard]] bool polls() const { return polls_; }
-  // When look() has something to do, on the clock of now_ns(); for ever, where births are told of.
+  // When look() should be called next, on the clock of now_ns(); never, if births are reported.
   [[nodiscard]] std::int64_t next_ns() const {
     return polls_ ? next_ns_ : std::numeric_limits<std::int64_t>::max();
   }
-  // Finds what was born; may be called early.
+  // Finds new births; may be called early.
   void look(std::int64_t now);
-  // Whether `follower` tells of births no more, so that polling is to begin: because nothing was born for
-  // long, so that this ended it, or for other reasons (Tracer::LetGo).
+  // True if `follower` no longer reports births, so that polling must begin. That is so if nothing was born
+  // for long and this call ended tracing, or for other reasons (Tracer::LetGo).
   [[nodiscard]] bool has_handed_over(Follower& follower, std::int64_t now);
 
-  // Finds what lives now, before it is given back what it had.
+  // Finds everything that lives now, before it is restored.
   void find_all();
-  // Finds what was being born meanwhile, until that is all.
+  // Finds births that were under way meanwhile, until there are no more.
   void find_late_births();
 
  private:

@@ -1,4 +1,4 @@
-// BirthWay: how the births of a program are seen.
+// BirthWay: how a program's births are observed.
 #pragma once
 
 #include "millrace/placement/program/program_file.h"
@@ -17,14 +17,14 @@ enum class BirthWay { any, ptrace, shim, polling, none };
 
 struct BirthChoice {
   BirthWay way = BirthWay::none;
-  std::string reason;  // why not a better way; "" where it is the best, or was asked for
+  std::string reason;  // why a better way was not used; "" if it is the best or was requested
 };
-// For a program that is to be launched (null: nothing is known of it). no_tracing: why this process cannot
-// trace; "" where it can, as far as is known.
+// Chooses for a program that will be launched (null: nothing is known of it). no_tracing: why this process
+// cannot trace; "" if it can, as far as is known.
 [[nodiscard]] BirthChoice choose_birth_way(BirthWay asked, const ProgramFile* program,
                                            std::string_view no_tracing);
 
-// What keeps a program from loading a shim; "" where nothing does. is_root: whoever starts it is.
+// Returns what keeps a program from loading a shim; "" if nothing does. is_root: root starts it.
 [[nodiscard]] std::string_view no_shim_in(const ProgramFile& program, bool is_root);
 
 }  // namespace millrace::placement

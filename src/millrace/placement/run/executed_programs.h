@@ -1,4 +1,4 @@
-// ExecutedPrograms: what a traced program executes may want what a traced program may not have.
+// ExecutedPrograms: checks whether a traced program executes another one that must not be traced.
 #pragma once
 
 #include <mutex>
@@ -9,11 +9,10 @@
 
 namespace millrace::placement {
 
-// Any thread may call any function at any time.
+// Thread-safe.
 class ExecutedPrograms {
  public:
-  // Whether the program that a process has just executed must not be traced. What a user should know of it is
-  // noted.
+  // True if the program that a process has just executed must not be traced. Records notes for the user.
   [[nodiscard]] bool must_not_be_traced(pid_t process);
   [[nodiscard]] std::vector<std::string> notes() const;
 

@@ -18,10 +18,10 @@
 namespace millrace::placement {
 namespace {
 
-// Runs cost more than windows, and the user looks on: one in twenty may be given a plan for nothing.
+// Runs cost more than windows and the user watches: one in twenty may be given a plan by chance.
 constexpr RaceOptions race_of_runs{.false_gains = 0.05};
 
-// Standard streams lead nowhere while it lives.
+// Redirects the standard streams to /dev/null during its lifetime.
 class NoStreams {
  public:
   NoStreams() {
@@ -118,7 +118,7 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
     if (beside_others) ++report.beside_others;
     auto ran = run_quietly(settings, plan);
     if (!ran) return ran;
-    // One that ends itself in good order then was faster than any plan makes it.
+    // A program that ends in good order on a signal would look faster than under any plan.
     if (ran->asked_to_end_by != 0)
       return std::unexpected(Error{ErrorKind::interrupted,
                                    fmt::format("a signal has ended run {} of '{}': nothing is learnt",
@@ -133,7 +133,7 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
     if (on_run) on_run(plan, ran->seconds, beside_others);
     return ran;
   };
-  // It also reads the files that the others find in memory; so its time is compared with none.
+  // The first run also reads files that later runs find in the page cache. So its time is not compared.
   const auto first = run_under(Plan());
   if (!first) return std::unexpected(first.error());
   const auto own = machine::scheduling_attributes(0);

@@ -1,4 +1,4 @@
-// Learning: runs a short program several times to find the plan that it is fastest under.
+// Learning: runs a short program several times to find its fastest plan.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -16,29 +16,29 @@
 
 namespace millrace::placement {
 
-// Which plan to run next and what came of it; runs nothing itself.
+// Decides which plan to run next and evaluates the result; it runs nothing itself.
 //
-// Two runs, one of the untouched program and one of a candidate, in an order that a coin decides, are a pair;
-// whose pair is next, and who has won, PlanRace says. It ends with the winner, when all candidates have left,
-// or when the runs that are left cannot make a winner any more. Of programs to which no plan brings anything,
-// one in twenty is given one, however many runs there are.
+// A pair is a run of the untouched program and a run of a candidate, in random order. PlanRace chooses the
+// next candidate and decides who wins. The search ends with a winner, when all candidates have left, or when
+// the remaining runs cannot produce a winner. At most one in twenty programs that no plan helps is given a
+// plan, however many runs there are.
 class PlanSearch {
  public:
-  // The fewest runs in which anybody can win.
+  // The smallest number of runs in which a candidate can win.
   [[nodiscard]] static int least_runs();
 
-  // runs: how many there will be at most.
+  // runs: the maximum.
   PlanSearch(const std::vector<Plan>& candidates, int runs, std::uint64_t seed);
 
-  // The next run's plan; nothing when nothing is left to be found out.
+  // The next run's plan; nothing when there is nothing left to find out.
   [[nodiscard]] std::optional<Plan> next();
-  // What it took; more than 0.
+  // Reports the duration of that run; greater than 0.
   void tell(double seconds);
 
   [[nodiscard]] const std::vector<PlanRace::Candidate>& candidates() const { return race_.candidates(); }
-  // The plan to be used; the untouched one where none is shown to be better.
+  // The plan to use; the untouched one if no other was shown to be better.
   [[nodiscard]] const Plan& best() const { return best_; }
-  // Of the chosen plan; none for the untouched one.
+  // Gain of the chosen plan; empty for the untouched one.
   [[nodiscard]] const std::optional<GainEstimate>& gain() const { return gain_; }
 
  private:
@@ -56,8 +56,8 @@ class PlanSearch {
   std::optional<GainEstimate> gain_;
 };
 
-// Whether more than a quarter of the runs were beside other programs: such a plan would be one for a busy
-// machine, and is followed on an idle one only.
+// True if other programs were running before more than a quarter of the runs. A plan found then would fit a
+// busy machine, but plans are followed only on an idle one.
 [[nodiscard]] bool disturbed(int runs, int beside_others);
 
 struct LearnReport {
@@ -65,15 +65,15 @@ struct LearnReport {
   std::optional<GainEstimate> gain;
   int runs = 0;
   std::vector<PlanRace::Candidate> candidates;
-  int beside_others = 0;       // runs before which others took the CPUs
-  std::vector<Plan> left_out;  // as the program's threads would notice nothing: see plans_that_differ()
+  int beside_others = 0;       // runs that began while others used the CPUs
+  std::vector<Plan> left_out;  // plans that would change nothing: see plans_that_differ()
 };
 
-// Runs `settings.command` up to `runs` times, without its standard streams (a program cannot be asked twice
-// for what it reads there), and stores the plan for runs to come, unless they were disturbed. The first run
-// shows which candidates its threads would notice. on_run: told of each run's plan and seconds, and whether
-// others took the CPUs before it. Failure when a run fails: exit code other than 0; usage error for fewer
-// than least_runs() and the first.
+// Runs `settings.command` up to `runs` times and stores the plan for later runs, unless the runs were
+// disturbed. The standard streams are redirected to /dev/null, because input can be read only once. The first
+// run shows which candidates matter to its threads. on_run: receives each run's plan and seconds, and whether
+// others used the CPUs before it. Fails if a run exits with a code other than 0. Returns a usage error if
+// `runs` is less than least_runs() plus the first run.
 [[nodiscard]] Result<LearnReport> learn_program(const RunSettings& settings, int runs,
                                                 const std::function<void(const Plan&, double, bool)>& on_run);
 

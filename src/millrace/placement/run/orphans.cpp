@@ -22,7 +22,7 @@ std::uint64_t ticks_since_boot() {
   return static_cast<std::uint64_t>((time.tv_sec * ns_for_second + time.tv_nsec) / ns_for_tick);
 }
 
-// Nobody's where it is gone.
+// Returns -1 if the process is gone.
 uid_t user_of(pid_t process) {
   struct stat status{};
   return stat(fmt::format("/proc/{}", process).c_str(), &status) == 0 ? status.st_uid
@@ -71,7 +71,7 @@ std::vector<pid_t> Orphans::find(const ThreadRegister& threads) {
       else
         found.push_back(child);
     }
-  // Those that have ended leave their numbers to others.
+  // Forgets those that have ended, because their numbers are reused.
   if (joined_) others_ = std::move(others);
   return found;
 }

@@ -8,18 +8,18 @@
 namespace millrace::placement {
 namespace {
 
-// How long a program is watched before it is decided what tells of its progress, and trials begin.
+// How long to watch a program before choosing its source of progress and beginning trials.
 constexpr double first_look = 0.3;
-// Slower than this, bytes come in lumps that say nothing within a window.
+// Below this rate, bytes come in lumps that say nothing about a window.
 constexpr double least_bytes_for_second = 1e6;
-// A program that could have reported something does so in this time, or is judged by something else.
+// A program that has not reported anything by then is judged by another source.
 constexpr double longest_without_reports = 2;
-// Reports that are further apart tell nothing of a window.
+// Reports further apart than this say nothing about a window.
 constexpr double longest_window = 1.5;
-// How long wake-ups are looked at, at most and at least: once as the threads are, once under a plan.
+// How long to look at wake-ups, at most and at least: once untouched, once under a plan.
 constexpr double longest_look = 1;
 constexpr double shortest_look = 0.2;
-// A report that came so shortly before a moment tells of it, as a share of a window.
+// A report this shortly before a moment counts for it, as a share of a window.
 constexpr double just_before = 0.1;
 
 }  // namespace
@@ -50,8 +50,7 @@ Overseer::Reading Overseer::read_progress() {
   return now;
 }
 
-// Once, after a first look. Reports that have not come by then are waited for: for ever, where they were
-// asked for.
+// Chooses once, after a first look. Waits for missing reports: for ever, if the user asked for them.
 void Overseer::choose_source(const Reading& now) {
   const double passed = seconds(now.time_ns - first_->time_ns);
   if (source_ || (reports_ != nullptr && (asked_ || passed < longest_without_reports))) return;
@@ -76,7 +75,7 @@ void Overseer::account(const Reading& now, bool changed) {
   last_migrations_ = migrations;
 }
 
-// While one plan is followed.
+// Covers a time in which one plan is followed.
 void Overseer::look_at_wake_ups(const Reading& now) {
   if (trace_) trace_->read(threads_->threads());
   if (look_ && seconds(now.time_ns - look_begun_ns_) >= longest_look) end_look(now);
@@ -101,7 +100,7 @@ void Overseer::end_look(const Reading& now) {
 std::optional<double> Overseer::rate(const Reading& from, const Reading& to) const {
   const double passed = seconds(to.total_ns - from.total_ns);
   const RunTimes times = to.times - from.times;
-  // A window in which nothing ran, as after Ctrl-Z, tells nothing; nor does one that lasted far too long.
+  // A window says nothing if no thread ran, as after Ctrl-Z, or if it lasted far too long.
   const double longest = source_ == ProgressSource::reported ? longest_window : 2 * window_.seconds;
   if (times.run_ns <= 0 || passed > longest || passed <= 0) return std::nullopt;
   if (!from.total || !to.total) return std::nullopt;
@@ -109,7 +108,7 @@ std::optional<double> Overseer::rate(const Reading& from, const Reading& to) con
 }
 
 void Overseer::begin_window(const Reading& now) {
-  // A plan that is the same as untouched for the threads there are needs no trial.
+  // A plan that changes nothing for the present threads needs no trial.
   for (const Plan* plan = trials_->trying();
        plan != nullptr && !plan->untouched() && !threads_->changes_anything(policy_of(*plan));
        plan = trials_->trying())
@@ -131,13 +130,14 @@ void Overseer::end_window(const Reading& now, std::optional<double> rate) {
   begin_window(now);
 }
 
-// Whether what is known of progress is true for about that moment or a later one.
+// True if the known progress holds for about that moment or a later one.
 bool Overseer::reported_since(const Reading& now, std::int64_t time_ns) const {
   return source_ != ProgressSource::reported || trials_->trying() == nullptr ||
          now.total_ns >= time_ns - nanoseconds(just_before * window_.seconds);
 }
 
-// With every observation until then, so that a program that reports no more is not waited for for ever.
+// Called at every observation until a report comes, so that a program that stops reporting does not block the
+// trials for ever.
 void Overseer::wait_for_report(const Reading& now) {
   awaits_report_ = true;
   if (seconds(now.time_ns - window_begun_ns_) > 2 * longest_window) end_window(now, std::nullopt);
@@ -175,7 +175,7 @@ void Overseer::tick() {
     if (!source_ && seconds(now.time_ns - first_->time_ns) < first_look) return;
     choose_source(now);
     if (source_) begin_window(now);
-    // Guessing, from how long threads wait or how often they switch, misleads with just those that gain.
+    // Guesses from waiting times or switches mislead for just those programs that gain.
     if (unjudged_) trials_.reset();
     return;
   case Step::settling:
@@ -191,7 +191,7 @@ void Overseer::finish(Summary& summary) const {
   summary.unjudged = unjudged_;
   if (!trials_) {
     summary.plan = followed_;
-    // A fixed policy that is no plan: the whole run is under it.
+    // A fixed policy that is not a plan: it applies to the whole run.
     if (summary.threads.changes > 0 && followed_.untouched()) std::swap(summary.untouched, summary.changed);
     return;
   }

@@ -1,4 +1,4 @@
-// Overseer: watches a program's progress while it runs, and changes what its threads follow.
+// Overseer: watches a program's progress while it runs, and changes the plan that its threads follow.
 #pragma once
 
 #include "millrace/placement/apply/thread_register.h"
@@ -14,33 +14,33 @@
 
 namespace millrace::placement {
 
-// Called whenever next_ns() has come; never waits. Used by one thread.
+// Call tick() when next_ns() has come. It never blocks. Not thread-safe.
 class Overseer {
  public:
-  // `threads` and `reports` (null: no reports) outlive it. asked: reports are what the user wants it to be
-  // judged by; else, where none come, something else is. followed: the plan that the threads' policy is,
-  // where it is one.
+  // `threads` and `reports` (null: no reports) must outlive it. asked: the user wants the program judged by
+  // its reports; otherwise another source is used if none come. followed: the plan behind the threads'
+  // policy, if it is a plan.
   Overseer(ThreadRegister& threads, const ReportReader* reports, bool asked, const Plan& followed);
 
-  // Tries plans from now on, beginning with `remembered` where there is one, which is followed already.
-  // Without this the threads' policy stays what it is.
+  // Tries plans from now on, beginning with `remembered`, if set, which is followed already. Without this
+  // call the threads' policy stays as it is.
   void try_plans(const std::vector<Plan>& candidates, const TrialOptions& options,
                  std::optional<Plan> remembered);
 
-  // Also where the program is one thread: it may be in the way of other programs.
+  // Also judges single-threaded programs: one thread may be in the way of other programs.
   void judge_single_threads() { fewest_threads_ = 1; }
 
-  // When it wants to be called next, on the clock of now_ns().
+  // When tick() should be called next, on the clock of now_ns().
   [[nodiscard]] std::int64_t next_ns() const { return next_ns_; }
   void tick();
-  // Whether it wants to be called as soon as the program has reported something, too: programs report when
-  // they like, and what they report is true at that moment.
+  // True if tick() should also be called as soon as the program has reported something. Programs report when
+  // they like, and a report holds for that moment.
   [[nodiscard]] bool awaits_report() const { return awaits_report_; }
-  // Run times of all threads, as they were last observed.
+  // Run times of all threads, as last observed.
   [[nodiscard]] const RunTimes& times() const { return last_.times; }
-  // What has come of it so far, for the summary.
+  // Adds the results so far to the summary.
   void finish(Summary& summary) const;
-  // Nothing tells of the program's progress: nothing is tried.
+  // True if nothing measures the program's progress, so that no plan is tried.
   [[nodiscard]] bool unjudged() const { return unjudged_; }
 
   static constexpr std::int64_t observation_ns = 100'000'000;
@@ -50,7 +50,7 @@ class Overseer {
     std::int64_t time_ns = 0;
     RunTimes times;
     std::optional<double> total;
-    std::int64_t total_ns = 0;  // when that was true
+    std::int64_t total_ns = 0;  // the time at which the total held
   };
 
   [[nodiscard]] Reading read_progress();
@@ -69,11 +69,11 @@ class Overseer {
   ThreadRegister* threads_;
   const ReportReader* reports_;
   bool asked_;
-  int fewest_threads_ = 2;  // one thread alone gains nothing from where it is
+  int fewest_threads_ = 2;  // a single thread gains nothing from a mask
   ByteCounter bytes_;
   InstructionCounters instructions_;
   std::optional<ProgressSource> source_;
-  bool unjudged_ = false;  // nothing tells of progress: nothing is tried
+  bool unjudged_ = false;  // nothing measures progress, so no plan is tried
   std::optional<Reading> first_;
 
   std::optional<PlanTrials> trials_;
@@ -81,7 +81,7 @@ class Overseer {
   Step step_ = Step::waiting;
   PlanTrials::Window window_;
   std::int64_t window_begun_ns_ = 0;
-  Reading window_start_;  // from when on it is measured
+  Reading window_start_;  // where the measured part begins
   std::int64_t window_end_ns_ = 0;
   bool awaits_report_ = false;
   Plan followed_;

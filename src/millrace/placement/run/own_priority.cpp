@@ -11,10 +11,10 @@
 namespace millrace::placement {
 
 Result<int> set_own_nice(int nice) {
-  // The kernel keeps nice values thread by thread.
+  // The kernel keeps nice values per thread.
   if (setpriority(PRIO_PROCESS, 0, nice) != 0) {
     const int reason = errno;
-    constexpr int rlimit_of_zero = 20;  // RLIMIT_NICE is counted from 1 for 19 to 40 for -20
+    constexpr int rlimit_of_zero = 20;  // RLIMIT_NICE counts from 1 for 19 to 40 for -20
     if (reason == EPERM || reason == EACCES)
       return usage_error("--priority {}: not permitted to this user; it takes root, CAP_SYS_NICE, or "
                          "RLIMIT_NICE of {} (ulimit -e {})",
@@ -30,13 +30,13 @@ Result<int> set_own_nice(int nice) {
 Status may_have_nice(int nice) {
   Status permitted;
   try {
-    // A thread of its own: what is raised cannot be lowered again without a privilege.
+    // In a separate thread, because lowering it again after raising it needs a privilege.
     std::thread([&] {
       const auto granted = set_own_nice(nice);
       if (!granted) permitted = std::unexpected(granted.error());
     }).join();
   } catch (const std::system_error&) {
-    return {};  // no thread may be made here: whether it is permitted shows later
+    return {};  // no thread can be made here; the permission will show later
   }
   return permitted;
 }

@@ -18,8 +18,8 @@ namespace millrace::placement {
 
 Status may_give(const machine::SchedulingChange& change) {
   if (change == machine::SchedulingChange()) return {};
-  // Slices are for threads of the fair classes. Started under another, the program may have such threads all
-  // the same, and nobody may try it here.
+  // Only fair classes have slices. If this process was started under another class, the program may still
+  // have fair threads, but that cannot be tried here.
   const auto own = machine::scheduling_attributes(0);
   if (!change.scheduling_class && own && !machine::is_fair(own->scheduling_class) &&
       machine::default_slice_ns() != 0)
@@ -31,18 +31,18 @@ Status may_give(const machine::SchedulingChange& change) {
       if (!granted) permitted = std::unexpected(granted.error());
     }).join();
   } catch (const std::system_error&) {
-    return {};  // no thread may be made here: whether it is permitted, the program's first thread shows
+    return {};  // no thread can be made here; the program's first thread will show whether it is permitted
   }
   return permitted;
 }
 
 Status may_trace() {
-  // There is no process 0: whoever may trace is told so, and a filter of system calls says something else.
+  // There is no process 0, so a process that may trace gets ESRCH. A system call filter gives another error.
   constexpr pid_t nobody = 0;
   if (ptrace(PTRACE_SEIZE, nobody, nullptr, nullptr) != 0 && errno != ESRCH)
     return failure("ptrace is not permitted here: {} (a filter of system calls, as of containers)",
                    system_reason(errno));
-  // Of Yama: 2 wants CAP_SYS_PTRACE, 3 lets nobody trace.
+  // Yama's values: 2 needs CAP_SYS_PTRACE, 3 forbids tracing.
   constexpr int privileged = 2;
   const auto text = read_system_file("/proc/sys/kernel/yama/ptrace_scope");
   std::string_view rest = text ? std::string_view(*text) : "";
@@ -53,7 +53,7 @@ Status may_trace() {
 }
 
 Status may_schedule(pid_t process, const std::string& name) {
-  // Its nice value is set to what it is, which changes nothing and is permitted to those who may.
+  // Sets the nice value to what it is. That changes nothing and needs the same permission.
   errno = 0;
   const int nice = getpriority(PRIO_PROCESS, static_cast<id_t>(process));
   if (errno == 0 && setpriority(PRIO_PROCESS, static_cast<id_t>(process), nice) == 0) return {};

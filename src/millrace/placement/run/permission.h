@@ -1,4 +1,4 @@
-// Permission: whether this process may do to threads what is asked for, found out before anything is started.
+// Permission: checks, before anything is started, whether this process may do what is requested.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,13 +10,13 @@
 
 namespace millrace::placement {
 
-// Whether it may give the class and slice, tried on a thread of its own.
+// Checks whether it may set the class and slice, by trying on a thread of its own.
 [[nodiscard]] Status may_give(const machine::SchedulingChange& change);
 
-// Whether it may trace the children that it makes, as far as that is known beforehand.
+// Checks whether it may trace its children, as far as that is known beforehand.
 [[nodiscard]] Status may_trace();
 
-// Whether it may schedule the threads of another process, which is called `name`.
+// Checks whether it may schedule the threads of another process. name: the process's name for messages.
 [[nodiscard]] Status may_schedule(pid_t process, const std::string& name);
 
 }  // namespace millrace::placement

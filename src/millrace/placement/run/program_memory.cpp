@@ -34,9 +34,9 @@ ProgramMemory::ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& 
         fmt::format("what is stored for it ({}) is nothing that is learnt: not followed", to_string(*plan_)));
     plan_.reset();
   }
-  // Most of what is gained on an idle machine is lost beside others: threads of class batch wait where
-  // others would interrupt, threads with masks cannot step aside. What is found out now says nothing of an
-  // idle one either.
+  // Most of what a plan gains on an idle machine is lost next to other programs. Batch threads wait where
+  // others would preempt, and threads with masks cannot move away. Nor would results from now apply to an
+  // idle machine.
   if (plan_ && !plan_->untouched() && others_are_running(allowed_)) {
     notes.push_back(
         fmt::format("other programs are running: what was learnt ({}) is not followed, nor anything stored",

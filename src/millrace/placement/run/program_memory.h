@@ -1,4 +1,4 @@
-// ProgramMemory: what earlier runs learnt of a program, and what this one leaves to later ones.
+// ProgramMemory: what earlier runs learnt about a program, and what this run stores for later ones.
 #pragma once
 
 #include "millrace/machine/cpus/cpu_set.h"
@@ -13,25 +13,25 @@
 
 namespace millrace::placement {
 
-// Used by one thread at a time.
+// Not thread-safe.
 class ProgramMemory {
  public:
-  // Reads what is stored of the program, as it is about to start. `profiles` outlives it. What a user should
-  // know is added to `notes`.
+  // Reads what is stored about the program, just before it starts. `profiles` must outlive it. Adds notes for
+  // the user to `notes`.
   ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& program,
                 const std::vector<std::string>& command, machine::CpuSet allowed,
                 std::vector<std::string>& notes);
 
-  // The plan to begin with; nothing where none is known, or it is not to be followed now.
+  // The plan to begin with; nothing if none is known or it must not be followed now.
   [[nodiscard]] const std::optional<Plan>& plan() const { return plan_; }
-  // Stores what a run has found; nothing where others took too much of the CPUs, which is noted.
+  // Stores what a run has found. Stores nothing, and notes that, if others used too much of the CPUs.
   void keep(Summary& summary);
 
  private:
   tuning::ProfileStore* profiles_;
   machine::CpuSet allowed_;
-  std::optional<tuning::ProfileKey> key_;  // nothing where nothing is to be stored
-  std::string processor_times_;            // as they were at the start
+  std::optional<tuning::ProfileKey> key_;  // empty if nothing will be stored
+  std::string processor_times_;            // at the start
   std::optional<Plan> plan_;
 };
 

@@ -1,4 +1,4 @@
-// For tests: runs run_program() in a process of its own, as the command does, and says what came of it.
+// For tests: calls run_program() in a child process, as the command does, and returns the result.
 #pragma once
 
 #include "millrace/base/eventually_testing.h"
@@ -29,15 +29,15 @@
 namespace millrace::placement {
 
 struct TestRun {
-  int status = 0;  // the shell's code of the process that ran run_program(), which ends as the command does
-  std::string output;  // standard output of it and of the program
+  int status = 0;      // shell exit code of the process that ran run_program()
+  std::string output;  // standard output of that process and of the program
   std::string errors;  // standard error
-  Summary summary;  // seconds, births, processes, changes, refused, left alone, crowds, way of birth and its
+  Summary summary;  // only: seconds, births, processes, changes, refused, left alone, crowds, birth way and
                     // reason, progress, notes
 };
 
-// A process that calls run_program(settings) and ends with the program's shell code, or with 99 after writing
-// the error to standard error. `before` is called in it first.
+// A process that calls run_program(settings) and exits with the program's shell code, or with 99 after
+// writing the error to standard error. `before` is called in it first.
 class TestProcess {
  public:
   explicit TestProcess(RunSettings settings, const std::function<void()>& before = {}) {
@@ -78,7 +78,7 @@ class TestProcess {
 
   [[nodiscard]] pid_t process() const { return process_; }
 
-  // The program's, once it runs; 0 when it does not come.
+  // The program's process once it runs; 0 if it does not appear.
   [[nodiscard]] pid_t program() const {
     pid_t found = 0;
     std::ignore = eventually([&] {
@@ -91,7 +91,7 @@ class TestProcess {
     return found;
   }
 
-  // False when `text` does not come.
+  // False if `text` does not appear.
   [[nodiscard]] bool wait_for_output(const std::string& text) {
     return eventually([&] {
       read_output(0);
@@ -152,13 +152,12 @@ class TestProcess {
   return TestProcess(settings).finish();
 }
 
-// Not trials but one policy.
+// Settings with one policy instead of trials.
 [[nodiscard]] inline RunSettings fixed(MaskPolicy masks, BirthWay way, std::vector<std::string> command) {
   RunSettings settings;
   settings.command = std::move(command);
   settings.birth = way;
-  // Nothing was born for so long on a machine that does much else, and tests are about what is seen of
-  // births.
+  // On a busy machine nothing may be born for long; these tests depend on how births are seen.
   settings.hand_over_ns = 60'000'000'000;
   settings.policy = policy_of({.masks = masks});
   settings.policy_name = name_of(masks);

@@ -22,7 +22,7 @@ ProgressSettings with_known_progress(ProgressSettings settings, const ProgramFil
                                      const std::vector<std::string>& command) {
   if (settings.stream != ReportStream::none || !settings.known_programs || program == nullptr)
     return settings;
-  // What passes through a process on its way may come after what goes there by itself.
+  // Output that passes through a process could arrive after output written directly.
   if (isatty(STDERR_FILENO) == 0 && same_file(STDOUT_FILENO, STDERR_FILENO)) return settings;
   if (auto pattern = known_progress(program->path.filename().string(), command)) {
     settings.pattern = std::move(*pattern);

@@ -1,4 +1,4 @@
-// Reports: what a program tells of its progress while it runs, read along on its way.
+// Reports: reads the progress that a program reports while it runs, as its output passes by.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,19 +12,20 @@
 
 namespace millrace::placement {
 
-// Where numbers that tell of progress are looked for.
+// Where to look for progress numbers.
 enum class ReportStream { none, output, error, descriptor };
 
 struct ProgressSettings {
   ReportStream stream = ReportStream::none;
   int descriptor = 0;   // of the program, for ReportStream::descriptor
   std::string pattern;  // see ReportReader
-  // Where no stream is named, programs whose reports are known (known_progress.h) are read along all the
-  // same, unless what they write and what they report go to one file.
+  // If no stream is named, also read the reports of known programs (known_progress.h). Not if their output
+  // and their reports go to the same file.
   bool known_programs = false;
 };
 
-// `settings`, or where those name no stream, those of a program that is known (null: nothing is known of it).
+// Returns `settings`, or the settings for a known program if no stream is named (null: nothing is known of
+// the program).
 [[nodiscard]] ProgressSettings with_known_progress(ProgressSettings settings, const ProgramFile* program,
                                                    const std::vector<std::string>& command);
 
@@ -32,7 +33,7 @@ struct Reports {
   ReportReader reader;
   OutputTap tap;
 };
-// Nothing where no stream is named. To be called while this process has one thread.
+// Returns nothing if no stream is named. Call this while the process is single-threaded.
 [[nodiscard]] Result<std::optional<Reports>> read_along(const ProgressSettings& settings);
 
 }  // namespace millrace::placement

@@ -1,4 +1,4 @@
-// rest_after: how long to rest after a look, so that looking costs no more than its share of a CPU.
+// rest_after: how long to pause after a look, so that looking stays within its share of a CPU.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -15,8 +15,8 @@ namespace millrace::placement {
   return nanoseconds(time);
 }
 
-// Nanoseconds in which nothing is to be looked at after `look`, which is called, for it to take half a
-// hundredth of a CPU at most, however many threads it looks at.
+// Calls `look` and returns the nanoseconds to wait before the next look. Looking then takes at most 0.5 % of
+// a CPU, however many threads there are.
 template <class Look> [[nodiscard]] std::int64_t rest_after(const Look& look) {
   constexpr std::int64_t share = 200;
   const std::int64_t before = thread_cpu_time_ns();

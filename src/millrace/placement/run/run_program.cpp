@@ -39,15 +39,15 @@ namespace {
 
 using machine::CpuSet;
 
-// No plans are tried on programs that run no longer than this.
+// No plans are tried on programs that run shorter than this.
 constexpr std::int64_t short_program_ns = 200'000'000;
-// Nor on those whose plan is known, until it is nearly time to look whether it still holds: reading the
-// topology meanwhile would cost a program of a second or two one or two percent.
+// With a known plan, trials wait until it is nearly time to check the plan. Reading the topology earlier
+// would cost a program of one or two seconds one or two percent.
 constexpr std::int64_t known_program_ns = 3'000'000'000;
-// By then it is known what threads use.
+// By then it is known what the threads use.
 constexpr std::int64_t known_units_ns = 1'500'000'000;
 
-// Where none can be had the program runs all the same, and nothing is changed.
+// Without a journal the program still runs, but nothing is changed.
 Journal begin_journal(std::vector<std::string>& notes) {
   if (!proc_is_of_this_namespace()) {
     Error reason{ErrorKind::failure, "/proc is missing, or not that of this PID namespace: mount it"};
@@ -100,17 +100,18 @@ class Run {
   CpuSet allowed_;
   Summary summary_;
   std::int64_t begun_ns_ = now_ns();
-  // As it is now, once it was read, behind those that it was before, which other threads may be looking at.
+  // The current topology, once it was read, is first. Older ones stay behind it, because other threads may
+  // still use them.
   std::list<std::optional<machine::Topology>> topologies_{std::nullopt};
   std::optional<ProgramMemory> memory_;
   std::optional<Reports> reports_;
   std::optional<BirthShim> shim_;
   pid_t guardian_ = -1;
-  const ChildProcess* program_ = nullptr;  // where it was launched
+  const ChildProcess* program_ = nullptr;  // if it was launched
   ExecutedPrograms executed_;
   std::optional<ThreadRegister> threads_;
   std::optional<BirthWatch> births_;
-  std::optional<Orphans> joined_orphans_;  // where the program was not launched
+  std::optional<Orphans> joined_orphans_;  // if the program was not launched
   std::optional<GroupWitness> witness_;
   std::optional<Overseer> overseer_;
   std::optional<UnitWatch> units_;
@@ -118,27 +119,26 @@ class Run {
 
 std::optional<Plan> Run::remembered() const {
   auto plan = memory_ ? memory_->plan() : std::nullopt;
-  // It needs observing, which is not asked for every time.
+  // The plan needs observation, which is not requested for every run.
   if (plan && plan->masks == MaskPolicy::units && settings_.units != UnitsMode::automatic) plan.reset();
   return plan;
 }
 
-// Why this process cannot trace what it starts; "" where nothing is known to be in the way.
+// Why this process cannot trace what it starts; "" if no obstacle is known.
 std::string no_tracing() {
-  // Followed by its tracer, children of this process would have two.
+  // If the tracer of this process follows its children, they would have two tracers.
   if (tracer_of(getpid()) != 0) return "millrace itself is being traced";
   const Status permitted = may_trace();
   return permitted ? "" : permitted.error().message;
 }
 
-// What main threads see of the CPUs once they are bound is answered for them, where a shim can be loaded.
+// True if a shim can be loaded and should answer how many CPUs there are once main is pinned.
 bool wants_answers(const Policy& policy, const ProgramFile* program) {
   return policy.traits().main_at_first_birth && program != nullptr && program->glibc && !program->sanitized &&
          !program->changes_user;
 }
 
-// For the main thread of the program, until it has made a thread: then it has its place, by the load at that
-// time as it was observed last.
+// Prepares main's mask by the latest load, until main has made a thread and thus taken it.
 void Run::lay_main_ready() {
   if (shim_ && summary_.birth == BirthWay::shim && shim_->births() == 0)
     shim_->lay_main_ready(threads_->lay_main_ready());
@@ -157,7 +157,7 @@ Status Run::prepare_threads(const ProgramFile* program) {
   Policy policy = with_attributes(settings_.policy.value_or(policy_of(remembered().value_or(Plan()))),
                                   settings_.scheduling_class, settings_.slice_ns);
   Surroundings surroundings{.allowed = allowed_};
-  // Reading the topology takes milliseconds; without masks there is time for it while the program runs.
+  // Reading the topology takes milliseconds. Without masks that can happen while the program runs.
   const bool masks = settings_.policy ? settings_.masks != MasksNeed::nothing
                                       : remembered() && remembered()->masks != MaskPolicy::none;
   if (masks) {
@@ -205,7 +205,7 @@ std::int64_t Run::trials_after() const {
   return units_ && units_->places() ? known_units_ns : short_program_ns;
 }
 
-// While the program runs already, and has shown that it does for a while: it takes tens of milliseconds.
+// Called once the program has run for a while, because it takes tens of milliseconds.
 void Run::begin_trials() {
   auto surroundings = read_surroundings(allowed_, topology(), true);
   if (!surroundings) {
@@ -218,7 +218,7 @@ void Run::begin_trials() {
   overseer_->try_plans(candidates, settings_.trials, remembered());
 }
 
-// Reading the topology takes some milliseconds, which the program does not wait for.
+// Reading the topology takes some milliseconds, and the program must not wait for it.
 void Run::watch_units() {
   if (!topology()) {
     auto live = machine::Topology::live();
@@ -231,8 +231,7 @@ void Run::watch_units() {
   units_.emplace(settings_.units, *threads_, *topology(), allowed_);
 }
 
-// Its cpuset, or the CPUs online, have changed: the machine is read again, as CPUs may be there that were
-// not.
+// The cpuset or the online CPUs have changed. Read the machine again, because new CPUs may have appeared.
 void Run::plan_anew() {
   allowed_ = threads_->allowed();
   if (!topology()) return;
@@ -246,8 +245,8 @@ void Run::plan_anew() {
   if (units_) units_->set_machine(*topology(), allowed_);
 }
 
-// Whether a signal waits that ends this process as soon as it is let through: the program, which would have
-// been ended by it, is not to begin.
+// True if a pending signal will end this process once it is unblocked. It would have ended the program too,
+// so the program must not begin.
 bool Run::is_to_end() const {
   sigset_t waiting;
   sigpending(&waiting);
@@ -305,12 +304,12 @@ Result<Summary> Run::launch() {
   if (!waiting) return std::unexpected(waiting.error());
   if (is_to_end()) return failure("a signal has arrived before '{}' began", settings_.command.front());
   if (reports_) reports_->tap.launched();
-  raise_priority();  // not the program's, which is a process of its own by now
+  raise_priority();  // not the program's, which is a separate process by now
 
   auto witness = GroupWitness::start();
-  // Without, signals to the group arrive twice.
+  // Without a witness, signals to the group arrive twice.
   if (witness) witness_.emplace(std::move(*witness));
-  // From here on nothing else is made that would be this process's child.
+  // From here on, this process makes no other children.
   if (summary_.birth != BirthWay::ptrace) begin_polling();
   Follower follower(*threads_);
   prepare(follower);
@@ -384,7 +383,7 @@ Result<Summary> Run::attach() {
   return finish(follower ? &*follower : nullptr);
 }
 
-// Nobody sees the program's births from now on but by looking.
+// From now on births are only found by polling.
 void Run::begin_polling() {
   if (shim_) shim_->note_traced(false);
   if (joined_orphans_) return births_->begin_polling(*joined_orphans_);
@@ -392,10 +391,10 @@ void Run::begin_polling() {
   births_->begin_polling(Orphans::of_launched({guardian_, witness_ ? witness_->process() : -1}));
 }
 
-// What it calls is called in its own thread.
+// The follower calls these in its own thread.
 void Run::prepare(Follower& follower) {
   follower.on_exec([this](pid_t executed) { return executed_.must_not_be_traced(executed); });
-  // Makers may end before it is noticed that nobody traces them any more.
+  // Makers may end before it is noticed that tracing has ended.
   follower.on_hand_over([] { BirthPoller::take_orphans(); });
 }
 
@@ -413,7 +412,7 @@ void Run::note_hand_over(const Follower& follower, std::int64_t now) {
   summary_.birth_reason = fmt::format("by polling since {:.1f} s, {}", seconds(now - begun_ns_), why());
 }
 
-// Everything that descends from the program, also what is being born at this moment.
+// Restores everything that descends from the program, including births under way.
 void Run::restore(Follower* follower) {
   if (births_->polls()) births_->find_all();
   if (shim_) shim_->withdraw();
@@ -423,12 +422,12 @@ void Run::restore(Follower* follower) {
     begin_polling();
     note_hand_over(*follower, now_ns());
   }
-  // Newcomers are given back what their makers had.
+  // New threads get the state that their makers had.
   if (births_->polls()) births_->find_late_births();
   std::ranges::copy(executed_.notes(), std::back_inserter(summary_.notes));
 }
 
-// Signals that ask to end, where the program has not sent them itself.
+// Records signals that ask to end, unless the program sent them itself.
 void Run::note_if_to_end(const signalfd_siginfo& signal) {
   const auto number = static_cast<int>(signal.ssi_signo);
   const bool asks = number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP;
@@ -437,24 +436,23 @@ void Run::note_if_to_end(const signalfd_siginfo& signal) {
     summary_.asked_to_end_by = number;
 }
 
-// False when this run is to end.
+// Returns false if this run should end.
 bool Run::pass_on(const signalfd_siginfo& signal, std::int64_t taken_ns) {
   const auto number = static_cast<int>(signal.ssi_signo);
   if (settings_.attach) {
-    // What would have ended this process without, does.
+    // A signal that would have ended this process without the handler still does.
     const bool harmless = number == SIGTSTP || number == SIGWINCH || number == SIGURG;
     return harmless || settings_.ignored_signals.contains(number);
   }
   note_if_to_end(signal);
   if (!is_for_program(signal, taken_ns, *threads_, witness_ ? &*witness_ : nullptr)) return true;
-  // With the value that it may carry.
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): whatever it is, it is the program's
+  // Passes on its value too. NOLINTNEXTLINE(performance-no-int-to-ptr): the value belongs to the program
   void* const value = reinterpret_cast<void*>(signal.ssi_ptr);
   if (signal.ssi_code != SI_QUEUE || !program_->kill(number, value)) program_->kill(number);
   return true;
 }
 
-// Until the program has ended, or this run is to end.
+// Runs until the program has ended or this run should end.
 void Run::oversee(Follower* follower, pid_t process) {
   bool trials_to_begin = !settings_.policy;
   std::int64_t rest_until = 0;
@@ -497,7 +495,8 @@ void Run::oversee(Follower* follower, pid_t process) {
       rest_until = now + rest;
     }
     if (units_ && now >= units_->next_ns()) units_->tick(overseer_->times());
-    // Together, where that is soon: waking up costs as much as a look, which is best after an observation.
+    // Combine them if the next look is soon: waking up costs as much as a look, and a look is best right
+    // after an observation.
     const std::int64_t soon = observes ? Overseer::observation_ns / 2 : 0;
     if (now + soon < births_->next_ns()) continue;
     births_->look(now);
@@ -511,7 +510,7 @@ void Run::oversee(Follower* follower, pid_t process) {
 Summary Run::finish(Follower* follower) {
   if (units_) summary_.units = units_->finish();
   summary_.seconds = seconds(now_ns() - begun_ns_);
-  // Those too to which the program has been faster.
+  // Includes signals that arrived just before the program's end.
   while (const auto signal = signals_.take())
     note_if_to_end(*signal);
   if (const auto end = follower == nullptr || settings_.attach ? std::nullopt : follower->end()) {
@@ -525,7 +524,7 @@ Summary Run::finish(Follower* follower) {
   }
   restore(follower);
   summary_.threads = threads_->counts();
-  // Those too that ended before they were looked at; none where the shim only answers.
+  // Includes threads that ended before they were seen; zero if the shim only answers.
   if (shim_)
     summary_.threads.births = std::max(summary_.threads.births, shim_->births() + summary_.threads.processes);
   summary_.policy = settings_.policy_name;
@@ -562,13 +561,13 @@ Result<Summary> run_program(const RunSettings& settings) {
       return std::unexpected(permitted.error());
   auto allowed = machine::current_thread_affinity();
   if (!allowed) return std::unexpected(allowed.error());
-  // Ignored, it would take the ends of children away unseen.
+  // If SIGCHLD were ignored, children could not be waited for.
   std::signal(SIGCHLD, SIG_DFL);
-  // A file that may grow no further refuses a line, no more.
+  // At the file size limit, writing a line then fails instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   Error error;
   {
-    // For longer than the journal, which would stay where one of them ends this process.
+    // Outlives the journal. Otherwise a signal could end this process and leave the journal behind.
     ForwardedSignals signals;
     std::vector<std::string> notes;
     Journal journal = begin_journal(notes);
@@ -578,7 +577,7 @@ Result<Summary> run_program(const RunSettings& settings) {
     error = summary.error();
   }
   if (error.kind == ErrorKind::usage) return std::unexpected(error);
-  // Not even a process could be made to follow it: nothing that the program is to suffer for.
+  // No process could be made to follow it. The program should not suffer for that.
   print_error("millrace", error.message + "; the program runs without");
   const int reason = become({.command = settings.command,
                              .environment = {},

@@ -1,4 +1,4 @@
-// run_program: launches or joins a program, keeps its threads as asked, and gives back what it changed.
+// run_program: launches or joins a program, schedules its threads as requested, and restores what it changed.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -18,7 +18,7 @@
 
 namespace millrace::placement {
 
-// What a policy wants to know of the machine: reading it delays the program's start.
+// What a policy needs to know about the machine. Reading it delays the program's start.
 enum class MasksNeed { nothing, topology, load };
 
 [[nodiscard]] constexpr MasksNeed need_of(MaskPolicy masks) {
@@ -36,46 +36,46 @@ struct RunSettings {
   std::vector<std::string> command;  // empty: attach
   std::optional<pid_t> attach;
   BirthWay birth = BirthWay::any;
-  // A traced program that has made nothing for so long is polled from then on, so that others may trace it,
-  // and programs that change their user be started.
+  // A traced program that has made nothing for this long is polled from then on. Other tracers can then
+  // attach, and programs that change their user can be started.
   std::int64_t hand_over_ns = 2'000'000'000;
-  // What is asked for: a policy that is fixed; nothing: trials find the plan.
+  // A fixed policy. Empty: trials find the plan.
   std::optional<Policy> policy;
   std::string policy_name = "auto";
-  MasksNeed masks = MasksNeed::topology;  // of that policy
-  // The nice value that this process's threads have while they follow the program, which keeps its own;
-  // nothing: as they were started.
+  MasksNeed masks = MasksNeed::topology;  // what that policy needs
+  // Nice value of this process's threads while they follow the program, which keeps its own. Empty:
+  // unchanged.
   std::optional<int> own_nice;
-  // Given to every thread whose policy gives none.
+  // For every thread to which the policy gives none.
   std::optional<machine::SchedulingClass> scheduling_class;
   std::optional<std::int64_t> slice_ns;
   UnitsMode units = UnitsMode::off;
-  // Asked once, with the program's first process, where `units` is automatic and no policy is fixed: whether
-  // somebody else keeps its threads apart from those of other programs. It then gets no plan. Must not take
-  // long; may be empty.
+  // Called once with the program's first process, if `units` is automatic and no policy is fixed. Returns
+  // true if another process, such as a daemon, keeps its threads apart from those of other programs. The
+  // program then gets no plan. Must be fast; may be empty.
   std::function<bool(pid_t)> announce;
   ProgressSettings progress;
   TrialOptions trials;
-  // What was learnt earlier and what will be learnt, by the automatic policy. Null: nothing is kept.
+  // The store for what the automatic policy learns. Null: nothing is kept.
   tuning::ProfileStore* profiles = nullptr;
-  // Where the program cannot be followed, as where no process may be made any more, this process becomes it.
+  // If the program cannot be followed, for example because no process can be made, this process becomes the
+  // program.
   bool become_program = true;
-  // As the process had them before it changed anything.
+  // As the process inherited them.
   sigset_t blocked_signals{};
   IgnoredSignals ignored_signals;
 };
 
-// Runs until the program ends, or, attached, until SIGINT, SIGTERM or SIGHUP. Its signals, streams, terminal
-// and exit status are what they would be without: signals sent to this process are passed on, a stop by the
-// terminal stops this process as well. To be called while this process has one thread only; SIGCHLD and the
-// signals that are passed on must not be waited for elsewhere.
+// Runs until the program ends or, if attached, until SIGINT, SIGTERM or SIGHUP. The program's signals,
+// streams, terminal and exit status are as without millrace: signals to this process are passed on, and a
+// stop by the terminal stops this process as well. Call this while the process is single-threaded. No other
+// code may wait for SIGCHLD or the signals that are passed on.
 //
-// What was changed is given back before it returns, and, should this process be killed, by a guardian.
+// All changes are undone before it returns, or by a guardian if this process is killed. This process keeps
+// `own_nice`, because not every system lets it be taken back.
 //
-// This process keeps `own_nice`, as that cannot be taken back everywhere.
-//
-// Failure when the program could not be executed or joined at all; usage error where what is asked for is
-// impossible. A program that fails is no failure: see Summary::status.
+// Fails if the program could not be executed or joined at all; returns a usage error if the request is
+// impossible. A failing program is not a failure: see Summary::status.
 [[nodiscard]] Result<Summary> run_program(const RunSettings& settings);
 
 }  // namespace millrace::placement

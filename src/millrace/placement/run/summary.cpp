@@ -25,7 +25,8 @@ std::string ended(int status) {
   return fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
-// All lines are written here, as programs choose much of what is in them: names of threads, of programs.
+// All lines go through here and are made printable, because programs choose the names of threads and
+// programs.
 class Lines {
  public:
   template <class... Args> void add(fmt::format_string<Args...> format, Args&&... args) {
@@ -76,7 +77,7 @@ nlohmann::json phase_json(const Phase& phase) {
           {"wakers", wakers_json(phase.wakers)}};
 }
 
-// Infinite bounds have no place in JSON.
+// JSON has no infinite numbers.
 nlohmann::json gain_json(const GainEstimate& gain) {
   const auto ratio = [](double log_ratio) -> nlohmann::json {
     if (!std::isfinite(log_ratio)) return nullptr;

@@ -1,4 +1,4 @@
-// Summary: what a run did and what came of it.
+// Summary: what a run did, and its results.
 #pragma once
 
 #include "millrace/placement/apply/thread_register.h"
@@ -18,48 +18,48 @@
 
 namespace millrace::placement {
 
-// Rates while the program was untouched or a plan was in force.
+// Rates while the program was untouched, or while a plan was in force.
 struct Phase {
   double seconds = 0;
   RunTimes times;
   std::int64_t migrations = 0;
-  std::optional<WakeUps> wake_ups;  // of a part of that time
-  std::optional<Wakers> wakers;     // likewise, where this user may see it
+  std::optional<WakeUps> wake_ups;  // for part of that time
+  std::optional<Wakers> wakers;     // for part of that time, if this user may see it
 };
 
 struct Summary {
-  bool began = true;  // false: the program could not be executed, which was said on standard error
-  int status = 0;     // as waitpid gives it; 0 after attaching
+  bool began = true;  // false: the program could not be executed; standard error already says so
+  int status = 0;     // as from waitpid(); 0 after attaching
   std::string program;
   double seconds = 0;
-  double cpu_seconds = 0;  // user and system, of the program and its descendants
+  double cpu_seconds = 0;  // user and system time of the program and its descendants
   double startup_ms = 0;   // from the call to the program's first instruction
   BirthWay birth = BirthWay::none;
-  std::string birth_reason;  // why not a better way; "" where it is the best
+  std::string birth_reason;  // why a better way was not used; "" if it is the best
   std::string policy;
-  std::optional<int> own_nice;  // of millrace's threads, as it was read back, where one was asked for
+  std::optional<int> own_nice;  // nice value of millrace's threads, as read back, if one was requested
   RegisterCounts threads;
   Restored restored;
   std::optional<ProgressSource> progress;
-  bool unjudged = false;  // nothing told of progress, so no plan was tried
+  bool unjudged = false;  // nothing measured progress, so no plan was tried
   std::vector<TrialEvent> events;
   Plan plan;            // in force at the end, under the automatic policy
-  bool learnt = false;  // that plan is a finding of this run
+  bool learnt = false;  // this run found that plan
   std::optional<GainEstimate> gain;
   Phase untouched;
   Phase changed;
   UnitFindings units;
-  int asked_to_end_by = 0;  // a signal, not the program's own, for which it may have ended early; 0: none
+  int asked_to_end_by = 0;  // a signal from outside that may have ended the program early; 0: none
   std::int64_t voluntary_switches = 0;
   std::int64_t involuntary_switches = 0;
-  std::vector<std::string> notes;  // what a user should know
+  std::vector<std::string> notes;  // information for the user
 };
 
-// The code with which a shell ends after a program of this status: its own, or 128 and the signal's number.
+// The exit code of a shell for a program with this status: its own, or 128 plus the signal's number.
 [[nodiscard]] int shell_code(int status);
 
-// Some lines for a person, fit for a terminal whatever the program calls itself and its threads; "" for a
-// program that never began.
+// Some lines for a person. They are safe for a terminal, whatever names the program and its threads have. ""
+// for a program that never began.
 [[nodiscard]] std::string to_text(const Summary& summary);
 [[nodiscard]] nlohmann::json to_json(const Summary& summary);
 

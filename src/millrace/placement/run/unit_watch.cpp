@@ -17,7 +17,7 @@ namespace {
 using machine::Demand;
 using machine::SharedUnit;
 
-// Of less CPU time switches say nothing.
+// With less CPU time, switches say nothing.
 constexpr std::int64_t least_run_ns = 50'000'000;
 constexpr std::int64_t beginning_ns = 1'000'000'000;
 constexpr std::int64_t beginning_interval_ns = 50'000'000;
@@ -29,7 +29,7 @@ SharedUnit greatest(const Demand& demand) {
                                    [&](SharedUnit unit) { return demand[unit]; });
 }
 
-// Why threads are not to be placed by what this machine is said to share; "" where it may be believed.
+// Why threads are not placed by what this machine claims to share; "" if the claim is reliable.
 std::string distrust(const machine::Topology& topology) {
   return topology.trust().fpu_groups_reliable() ? "" : topology.trust().sentences().front();
 }
@@ -132,7 +132,7 @@ void UnitWatch::tick(const RunTimes& times) {
     times_ = times;
   }
   const std::int64_t rest = rest_after([&] { watch_.look(living(*threads_), now, switches_); });
-  // Threads are mostly made at the beginning: they are found soon.
+  // Programs mostly make threads at the beginning, so look more often then.
   const std::int64_t interval =
       now - begun_ns_ < beginning_ns ? beginning_interval_ns : intensity::IntensityWatch::interval_ns;
   next_ns_ = now + std::max(rest, interval);
@@ -148,7 +148,7 @@ void UnitWatch::keep_apart(std::int64_t now) {
     numbers[thread.thread] = thread.number;
     ++threads_of[thread.process];
   }
-  // A program that has just begun asks main's mask how many threads to make.
+  // A program that has just begun derives its number of threads from main's mask.
   std::erase_if(numbers, [&](const auto& thread) {
     const auto process = threads_of.find(thread.first);
     return process != threads_of.end() && process->second == 1;

@@ -1,4 +1,5 @@
-// UnitWatch: what the threads of the program use of what PUs share, observed along with the run.
+// UnitWatch: observes during the run which shared execution units and memory levels the program's threads
+// use.
 #pragma once
 
 #include "millrace/intensity/watch/intensity_watch.h"
@@ -19,47 +20,46 @@
 
 namespace millrace::placement {
 
-// What `--units` asks for: nothing; observing, and keeping threads that want one unit apart where that gains
-// (automatic), or always, by the rule of the WorkOver paper.
+// The modes of `--units`. off: nothing. automatic: observe, and keep threads that compete for a unit apart if
+// that gains. workover: always keep them apart by the rule of the WorkOver paper.
 enum class UnitsMode { off, automatic, workover };
 // "off", "auto", "workover".
 [[nodiscard]] std::string_view name_of(UnitsMode mode);
 
-// What came of it.
+// The results.
 struct UnitFindings {
   UnitsMode mode = UnitsMode::off;
   intensity::Source source = intensity::Source::none;
-  std::string missing;     // why not all is observed; "" where it is
-  std::string not_placed;  // why no thread is placed by what it uses; "" where it may be
+  std::string missing;     // why not everything is observed; "" if it is
+  std::string not_placed;  // why no thread is placed by what it uses; "" if threads may be
   std::vector<intensity::ThreadIntensity> threads;
   std::vector<intensity::DataOverlap> overlaps;
 };
 // {"int": 0.07, ...}: the share of each unit.
 [[nodiscard]] nlohmann::json demand_json(const machine::Demand& demand);
-// For a person: how many threads use what most, and what was not observed; none where it was off.
+// For a person: how many threads mostly use which unit, and what was not observed; empty if off.
 [[nodiscard]] std::vector<std::string> lines_of(const UnitFindings& findings);
-// Each thread that was seen with its name and demand; null where it was off.
+// Each observed thread with its name and demand; null if off.
 [[nodiscard]] nlohmann::json to_json(const UnitFindings& findings);
 
-// Called whenever next_ns() has come; never waits. Used by one thread.
+// Call tick() when next_ns() has come. It never blocks. Not thread-safe.
 class UnitWatch {
  public:
-  // `threads` outlives it. allowed: what the program may use.
+  // `threads` must outlive it. allowed: the CPUs that the program may use.
   UnitWatch(UnitsMode mode, ThreadRegister& threads, const machine::Topology& topology,
             const machine::CpuSet& allowed);
 
   [[nodiscard]] std::int64_t next_ns() const { return next_ns_; }
-  // times: of all threads so far. Once in a second it says anew who is to be kept apart
+  // times: of all threads so far. Once a second it decides anew which threads to keep apart
   // (Surroundings::by_unit).
   void tick(const RunTimes& times);
-  // Whether it says that: where the machine's groups are to be believed.
+  // True if it places threads, which needs trustworthy FPU groups.
   [[nodiscard]] bool places() const { return findings_.not_placed.empty(); }
-  // On another machine from now on: CPUs have come or gone, or `allowed` has changed. Who is kept apart is
-  // found anew.
+  // Call this if CPUs came or went, or if `allowed` changed. The threads to keep apart are found anew.
   void set_machine(const machine::Topology& topology, const machine::CpuSet& allowed);
-  // It only observes from now on, as somebody else places the threads.
+  // Only observes from now on, because another process places the threads.
   void leave_placing(std::string reason) { findings_.not_placed = std::move(reason); }
-  // The last of what there is. The program may have ended.
+  // Returns the final results. The program may have ended.
   [[nodiscard]] UnitFindings finish();
 
  private:
@@ -73,7 +73,7 @@ class UnitWatch {
   intensity::IntensityWatch watch_;
   UnitFindings findings_;
   RunTimes times_;
-  double switches_ = 0;  // in a second of CPU time
+  double switches_ = 0;  // per second of CPU time
   std::int64_t next_ns_ = 0;
   std::int64_t next_masks_ns_ = 0;
   std::int64_t begun_ns_ = 0;

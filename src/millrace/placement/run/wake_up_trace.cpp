@@ -21,16 +21,16 @@ namespace {
 
 constexpr std::string_view event_folder = "/sys/kernel/tracing/events/sched/sched_waking";
 constexpr std::size_t name_size = 16;
-// Of a CPU; three thousand wake-ups, which is more than a tenth of a second has.
+// Per CPU: room for three thousand wake-ups, more than happen in a tenth of a second.
 constexpr std::size_t ring_size = std::size_t{1} << 18;
 
-// As the kernel has it for each record.
+// The kernel's flags in each record.
 constexpr unsigned in_hard_interrupt = 0x08;
 constexpr unsigned in_soft_interrupt = 0x10;
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Where the field is whose declaration ends with `name`: "field:pid_t pid;	offset:24;	size:4;
+// Offset of the field whose declaration ends with `name`: "field:pid_t pid;	offset:24;	size:4;
 // signed:1;".
 std::optional<std::size_t> offset_of(std::string_view text, std::string_view name) {
   const std::size_t field = text.find(fmt::format(" {};", name));
@@ -89,7 +89,7 @@ std::optional<WakeUpTrace> WakeUpTrace::begin() {
   for (int cpu = 0; cpu < cpus; ++cpu) {
     Ring ring{Descriptor::owned(static_cast<int>(syscall(SYS_perf_event_open, &wanted, -1, cpu, -1,
                                                          static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC))))};
-    if (!ring.event.is_open()) continue;  // not permitted, or the CPU is switched off
+    if (!ring.event.is_open()) continue;  // not permitted, or the CPU is offline
     void* start =
         mmap(nullptr, page_size() + ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, ring.event.get(), 0);
     if (start == MAP_FAILED) continue;
@@ -113,8 +113,8 @@ void WakeUpTrace::read(const std::vector<pid_t>& threads) {
 
 void WakeUpTrace::read(const Ring& ring, const std::unordered_set<pid_t>& threads) {
   auto& control = *reinterpret_cast<perf_event_mmap_page*>(ring.start);
-  // Acquire and release as the kernel's side asks for: records are there before its head tells of them, and
-  // are read before the tail gives their place back.
+  // The order that the kernel's side requires. Acquire: records are written before the head announces them.
+  // Release: they are read before the tail frees their space.
   const std::uint64_t head = std::atomic_ref(control.data_head).load(std::memory_order_acquire);
   std::uint64_t tail = control.data_tail;
   const std::byte* data = ring.start + page_size();
@@ -130,8 +130,8 @@ void WakeUpTrace::read(const Ring& ring, const std::unordered_set<pid_t>& thread
     if (header.size < sizeof(header)) break;
     copy(header.size);
     tail += header.size;
-    // After the header: a sample's process and thread, the size of what is raw, and that; of lost ones an id
-    // and their number.
+    // After the header, a sample has its process and thread, the size of the raw data, and the data. A lost
+    // record has an id and a count.
     constexpr std::size_t thread_at = sizeof(perf_event_header) + sizeof(std::uint32_t);
     constexpr std::size_t raw_at = thread_at + 2 * sizeof(std::uint32_t);
     constexpr std::size_t lost_at = sizeof(perf_event_header) + sizeof(std::uint64_t);

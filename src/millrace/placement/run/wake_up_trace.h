@@ -1,4 +1,4 @@
-// WakeUpTrace: who wakes whom, where the kernel lets this user see it.
+// WakeUpTrace: which threads wake which others, if the kernel lets this user see it.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -19,20 +19,20 @@
 
 namespace millrace::placement {
 
-// Wake-ups of some threads during some time, by who has woken them.
+// Wake-ups of some threads over an interval, by waker.
 struct Wakers {
-  std::map<std::pair<std::string, std::string>, std::int64_t> by_threads;  // names of waker and woken
-  std::int64_t interrupts = 0;  // a timer that runs out, data that has come
-  std::int64_t others = 0;      // threads that are not among them
-  std::int64_t lost = 0;        // not counted, as there were too many at once
+  std::map<std::pair<std::string, std::string>, std::int64_t> by_threads;  // names of waker and woken thread
+  std::int64_t interrupts = 0;  // such as an expired timer or arrived data
+  std::int64_t others = 0;      // woken by threads outside the set
+  std::int64_t lost = 0;        // not counted, because there were too many at once
 };
 
-// A record of the tracepoint sched_waking: where in it its fields are.
+// Offsets of the fields in a record of the tracepoint sched_waking.
 struct WakingFormat {
   std::size_t flags = 0;  // one byte
-  std::size_t woken = 0;  // the number of the woken thread, four bytes
-  std::size_t name = 0;   // and its name, of 16 bytes
-  // From the kernel's description, a file called `format`; nothing where a field is missing.
+  std::size_t woken = 0;  // number of the woken thread, four bytes
+  std::size_t name = 0;   // its name, 16 bytes
+  // Parses the kernel's description, a file called `format`. Returns nothing if a field is missing.
   [[nodiscard]] static std::optional<WakingFormat> parse(std::string_view text);
 };
 
@@ -41,27 +41,26 @@ struct Waking {
   std::string name;
   bool by_interrupt = false;
 };
-// Nothing where the record is too short.
+// Returns nothing if the record is too short.
 [[nodiscard]] std::optional<Waking> parse_waking(std::span<const std::byte> record,
                                                  const WakingFormat& format);
 
-// While it lives, each wake-up on any CPU is noted by the kernel, a microsecond each: for a second, no
-// longer.
+// While it exists, the kernel records every wake-up on every CPU, at about a microsecond each. Use it for a
+// second at most.
 class WakeUpTrace {
  public:
-  // Nothing where there is no tracefs (at /sys/kernel/tracing), or this user may not: without CAP_PERFMON,
-  // seldom.
+  // Returns nothing without tracefs (/sys/kernel/tracing) or permission, which usually needs CAP_PERFMON.
   [[nodiscard]] static std::optional<WakeUpTrace> begin();
   WakeUpTrace(WakeUpTrace&&) noexcept = default;
   WakeUpTrace& operator=(WakeUpTrace&&) = delete;
   ~WakeUpTrace();
 
-  // Counts those so far, of `threads`. To be called some times in a second.
+  // Counts the wake-ups of `threads` so far. Call this several times a second.
   void read(const std::vector<pid_t>& threads);
   [[nodiscard]] const Wakers& wakers() const { return wakers_; }
 
  private:
-  // What the kernel has noted on one CPU, in memory shared with it.
+  // The kernel's records of one CPU, in memory shared with it.
   struct Ring {
     Descriptor event;
     std::byte* start = nullptr;
@@ -77,7 +76,7 @@ class WakeUpTrace {
   Wakers wakers_;
 };
 
-// One line for a person; "" where nothing was counted.
+// One line for a person; "" if nothing was counted.
 [[nodiscard]] std::string explain_wakers(const Wakers& wakers);
 
 }  // namespace millrace::placement

@@ -9,10 +9,10 @@
 namespace millrace::placement {
 namespace {
 
-// Less says nothing.
+// With less run time the counts say nothing.
 constexpr double least_run_seconds = 0.05;
-// So often in a second of CPU time a stop costs a percent or two: the switch itself, and what the caches
-// lose.
+// At this rate per second of CPU time, preemptions cost one or two percent: the switch itself and the cache
+// misses after it.
 constexpr double many = 500;
 
 double stops(const WakeUps& wake_ups) {
@@ -39,7 +39,7 @@ std::optional<WakeUpLook::Switches> WakeUpLook::read(pid_t thread) {
 }
 
 WakeUpLook::WakeUpLook(const std::vector<pid_t>& threads, std::int64_t run_ns) : run_ns_(run_ns) {
-  // Of thousands some tell enough, and all would cost more than a look is worth.
+  // Of thousands of threads, a sample says enough; reading all would cost too much.
   constexpr std::size_t most = 64;
   for (const pid_t thread : threads) {
     if (before_.size() >= most) return;

@@ -1,4 +1,4 @@
-// WakeUps: how often threads give their CPU away and how often it is taken from them, and what that says of
+// WakeUps: how often threads give up their CPU and how often it is taken from them, and what that says about
 // class batch.
 #pragma once
 
@@ -14,20 +14,19 @@
 
 namespace millrace::placement {
 
-// Of some threads during some time.
+// Counts of some threads over an interval.
 struct WakeUps {
-  double run_seconds = 0;      // on a CPU
-  std::int64_t voluntary = 0;  // switches to wait for something: a lock, data, a thread that is to wake it
-  std::int64_t involuntary =
-      0;  // switches as another thread got its CPU: one that woke, or as its slice had ended
+  double run_seconds = 0;        // on a CPU
+  std::int64_t voluntary = 0;    // switches to wait: for a lock, data or another thread
+  std::int64_t involuntary = 0;  // switches because another thread woke or the slice had ended
 };
 
-// Reads them of threads, twice.
+// Reads the counts of threads twice.
 class WakeUpLook {
  public:
-  // The look begins; run_ns: what all threads have run so far.
+  // Begins the look. run_ns: run time of all threads so far.
   WakeUpLook(const std::vector<pid_t>& threads, std::int64_t run_ns);
-  // What has happened since, of the threads that were there all the time.
+  // Returns what has happened since, for the threads that existed all the time.
   [[nodiscard]] WakeUps until_now(std::int64_t run_ns) const;
 
  private:
@@ -41,10 +40,9 @@ class WakeUpLook {
   std::int64_t run_ns_;
 };
 
-// One line for a person: whether threads are stopped for one another as they wake, which class batch spares
-// them, or not, so that it has nothing to spare. A slice that ends takes the CPU away, too; that happens at
-// most once in slice_ns of running. changed: the same under `plan`, where there was one. "" where a look says
-// nothing.
+// One line for a person: whether threads are preempted by others that wake up. Class batch would avoid that,
+// and if they are not, it has nothing to avoid. A slice that ends also takes the CPU away, at most once per
+// slice_ns of run time. changed: the same under `plan`, if there was one. "" if there is too little data.
 [[nodiscard]] std::string explain_wake_ups(const std::optional<WakeUps>& untouched,
                                            const std::optional<WakeUps>& changed, const std::string& plan,
                                            std::int64_t slice_ns);
