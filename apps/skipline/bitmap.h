@@ -1,4 +1,4 @@
-// Bitmap: an image of two colours.
+// Bitmap: a bilevel image.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -17,11 +17,11 @@ inline constexpr int word_bits = 64;
 // A line of pixels: pixel x is bit 63 - x % 64 of word x / 64, 1 for black. Bits beyond the width are 0.
 using Line = std::span<const Word>;
 
-// No side is longer, in pixels, and no image has more of them.
+// Limits on a side and on the number of pixels.
 inline constexpr int longest_side = 1 << 20;
 inline constexpr long long most_pixels = 1LL << 32;
 
-// Bytes that such an image takes, or, where those are more, its columns as lines. Sides from 1 to
+// Bytes of such an image, either stored by lines or by columns, whichever is larger. Sides from 1 to
 // longest_side.
 [[nodiscard]] constexpr std::size_t bitmap_bytes(int width, int height) {
   const auto bytes = [](int across, int down) {
@@ -30,10 +30,10 @@ inline constexpr long long most_pixels = 1LL << 32;
   };
   return std::max(bytes(width, height), bytes(height, width));
 }
-// Of those, unless told: an image of 600 dots an inch that is a square metre large takes a half.
+// Default limit on these bytes. A square metre at 600 dpi takes half of it.
 inline constexpr std::size_t default_limit = std::size_t{128} << 20;
 
-// Failure where an image of this size would take more than `limit` bytes.
+// Failure if an image of this size takes more than `limit` bytes.
 [[nodiscard]] Status check_size(int width, int height, std::size_t limit);
 
 class Bitmap {
@@ -58,7 +58,7 @@ class Bitmap {
     line(y)[static_cast<std::size_t>(x / word_bits)] |= Word{1} << (word_bits - 1 - x % word_bits);
   }
 
-  // Its columns as lines.
+  // The image with columns stored as lines.
   [[nodiscard]] Bitmap transposed() const;
 
   bool operator==(const Bitmap&) const = default;

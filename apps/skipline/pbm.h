@@ -1,4 +1,4 @@
-// The portable bitmap format of Netpbm, plain (P1) and raw (P4).
+// Reads and writes Netpbm's portable bitmap format, plain (P1) and raw (P4).
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,11 +10,11 @@
 
 namespace millrace::skipline {
 
-// Reads one image, P1 or P4. A failure says what is wrong and where without naming the file. Of an image that
-// takes more than `limit` bytes (see check_size), or that is cut short, nothing is kept.
+// Reads one image, P1 or P4. A failure gives the problem and its position but not the file's name. Truncated
+// images and images of more than `limit` bytes (see check_size) are failures.
 [[nodiscard]] Result<Bitmap> read_pbm(std::span<const std::byte> file, std::size_t limit = default_limit);
 
-// As P4.
+// Writes P4.
 [[nodiscard]] std::vector<std::byte> write_pbm(const Bitmap& bitmap);
 
 }  // namespace millrace::skipline

@@ -1,4 +1,4 @@
-// Skipline files: an encoded image as bytes. The layout is described in docs/skipline.md.
+// Skipline files: an encoded image as bytes. docs/skipline.md describes the layout.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -13,33 +13,33 @@
 
 namespace millrace::skipline {
 
-// A file is decoded by as many threads as it has strips, so their number is bounded.
+// Bounds the number of threads: a file is decoded by one thread per strip.
 inline constexpr int most_strips = 256;
 
 struct EncodedImage {
   int width = 0;
   int height = 0;
-  bool columns = false;  // encoded by columns: the lines of the strips are the columns of the image
+  bool columns = false;  // encoded by columns: the lines of the strips are the image's columns
   Parameters parameters;
   std::vector<std::vector<std::byte>> strips;  // 1 to most_strips, from the first line to the last
 };
 
-// Usage error when a parameter is out of its range, or there are fewer lines than strips.
+// Usage error if a parameter is out of range, or if there are fewer lines than strips.
 [[nodiscard]] Status check(const Parameters& parameters, int strips, int lines);
 
-// Encodes by one thread for each strip. The image's lines, or columns, are the lines; where it is to be done
-// by columns the image is transposed first. Errors of check() and for_each_strip().
+// Encodes with one thread per strip. By columns, the image is transposed first and its columns are the lines.
+// Errors of check() and for_each_strip().
 [[nodiscard]] Result<EncodedImage> encode(const Bitmap& image, const Parameters& parameters, int strips,
                                           bool columns, const AtBirth& at_birth = {});
 
-// Decodes by one thread for each strip. A failure names the strip, and the byte in it.
+// Decodes with one thread per strip. A failure names the strip and the byte in it.
 [[nodiscard]] Result<Bitmap> decode(const EncodedImage& image, const AtBirth& at_birth = {});
 
 [[nodiscard]] std::vector<std::byte> file_of(const EncodedImage& image);
 
-// Reads what file_of() makes and checks its checksums. A failure says what is wrong and where without naming
-// the file. An image that takes more than `limit` bytes is a failure too (see check_size): a few bytes can
-// stand for any size.
+// Reads what file_of() writes and verifies the checksums. A failure gives the problem and its position but
+// not the file's name. An image of more than `limit` bytes is a failure too (see check_size), because a few
+// bytes can claim any size.
 [[nodiscard]] Result<EncodedImage> read_skipline(std::span<const std::byte> file,
                                                  std::size_t limit = default_limit);
 

@@ -1,4 +1,4 @@
-// Bitmaps for tests, made by rule.
+// Generated bitmaps for tests.
 #pragma once
 
 #include "skipline/bitmap.h"
@@ -8,8 +8,7 @@
 
 namespace millrace::skipline {
 
-// Black boxes and thin strokes on white, with single pixels turned over here and there; the same for the same
-// seed.
+// Black boxes and thin strokes on white, with some single pixels inverted. Deterministic for a seed.
 inline Bitmap drawing(unsigned seed, int width, int height) {
   std::mt19937 random(seed);
   const auto below = [&](int n) {

@@ -1,4 +1,4 @@
-// One thread for each strip.
+// Runs one thread per strip.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -7,13 +7,13 @@
 
 namespace millrace::skipline {
 
-// What a thread does first of all, on itself: where it is to run, for instance. May be empty.
+// Called by a new thread first, for example to set its affinity. May be empty.
 using AtBirth = std::function<void(int strip)>;
 
-// Calls work(0) .. work(strips-1), each on a thread made for it, and returns when all have ended. The threads
-// are made anew for each call: that is the workload of the paper, whose threads are placed at their birth. An
-// exception in one becomes the error, that of the first strip if there are several. Failure when the system
-// refuses a thread; those made before end first.
+// Calls work(0) .. work(strips-1), each on its own new thread, and returns when all have ended. Threads are
+// created for each call because that is the paper's workload, in which threads are placed at creation. An
+// exception becomes the error, that of the first strip if there are several. Failure if the system refuses a
+// thread; the earlier threads finish first.
 [[nodiscard]] Status for_each_strip(int strips, const std::function<void(int strip)>& work,
                                     const AtBirth& at_birth = {});
 

@@ -1,4 +1,4 @@
-// ThresholdRule: how different a line may be to be skipped, which is what the variants differ in.
+// ThresholdRule: how different a line may be to be skipped. The variants differ only in this rule.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,8 +10,8 @@ namespace millrace::skipline {
 
 enum class Variant {
   basic,  // always the threshold
-  swing,  // goes down from the threshold to 0 by one a line, and up again
-  tow,    // a tug of war: what a skipped line loses pulls it down, a line without loss lets it up by one
+  swing,  // decreases from the threshold to 0 by one per line, and increases again
+  tow,    // tug of war: the loss of a skipped line lowers it, a line without loss raises it by one
 };
 
 // "basic", "swing", "tow".
@@ -26,19 +26,19 @@ enum class Variant {
   }
   return "";
 }
-// The reverse; usage error that lists the names.
+// The inverse of name_of(); a usage error lists the names.
 [[nodiscard]] Result<Variant> parse_variant(std::string_view name);
 
-// One strip's rule. Between 0 and `threshold` at any time; threshold >= 0.
+// The rule within one strip. The allowed difference stays between 0 and `threshold`; threshold >= 0.
 class ThresholdRule {
  public:
   ThresholdRule(Variant variant, int threshold)
       : variant_(variant), threshold_(threshold), allowed_(threshold) {}
 
-  // What the next line may differ.
+  // Allowed difference of the next line.
   [[nodiscard]] int allowed() const { return allowed_; }
 
-  // The line was compared: skipped with a difference of `loss`, or kept, which loses nothing.
+  // Reports a compared line: skipped with a difference of `loss`, or kept with a loss of 0.
   void compared(int loss) {
     switch (variant_) {
     case Variant::basic:

@@ -1,4 +1,4 @@
-// What an archive holds, told without restoring it.
+// Describes an archive's contents without restoring it.
 #pragma once
 
 #include "dedup/archive/archive_format.h"
@@ -10,34 +10,35 @@
 
 namespace millrace::dedup {
 
-// Where the records of an archive in a file are.
+// Positions of the records of an archive file.
 struct ArchiveMap {
   ArchiveHeader header;
   EndHeader end;
-  // Of every record, in order, and one more behind them: the stream's size and where the index begins.
+  // One entry per record, in order, and a final one with the size of the stream and the position of the
+  // index.
   std::vector<IndexEntry> entries;
 };
-// Reads both ends and the index. Failure that names what is wrong.
+// Reads both ends and the index. A failure names the problem.
 [[nodiscard]] Result<ArchiveMap> archive_map(InputFile& archive, std::uint64_t size);
 
 struct ArchiveInfo {
   ArchiveHeader header;
   std::uint64_t archive_bytes = 0;
-  std::uint64_t stream_bytes = 0;      // that it restores
+  std::uint64_t stream_bytes = 0;      // size of the restored stream
   std::uint64_t data_records = 0;      // or segments
   std::uint64_t references = 0;        // or copies in segments
-  std::uint64_t payload_bytes = 0;     // of data records, or segments
-  std::uint64_t referenced_bytes = 0;  // that references, or copies, restore
+  std::uint64_t payload_bytes = 0;     // in data records or segments
+  std::uint64_t referenced_bytes = 0;  // restored by references or copies
   std::uint64_t new_bytes() const { return stream_bytes - referenced_bytes; }
 };
 
-// Of a file, from its two ends and the index (and, of version 1, the headers of records that the index does
-// not tell apart), so that it takes no longer for a large one than for a small one; of a pipe, which is read
-// to its end, from the records. Both ways find damage where they look: failures are those of ArchiveReader.
+// A file is described from its two ends and the index (for version 1 also from headers of records that the
+// index does not distinguish), so size hardly matters. A pipe is read to its end. Both ways detect damage in
+// what they read; failures are those of ArchiveReader.
 [[nodiscard]] Result<ArchiveInfo> archive_info(InputFile& archive);
 
-// The end of an archive that is `size` bytes long: how much it restores. Damage, or an archive that is cut
-// off, is a failure.
+// Reads the end record of an archive of `size` bytes, which has the size of the restored stream. Failure if
+// it is damaged or the archive is truncated.
 [[nodiscard]] Result<EndHeader> read_end(RandomBytes& archive, std::uint64_t size, const std::string& name,
                                          std::uint32_t largest_content);
 

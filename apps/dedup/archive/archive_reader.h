@@ -1,4 +1,4 @@
-// ArchiveReader: an archive's records one after the other, as they come out of a file or pipe.
+// ArchiveReader: reads an archive's records in order, from a file or pipe.
 #pragma once
 
 #include "dedup/archive/archive_format.h"
@@ -17,13 +17,13 @@
 
 namespace millrace::dedup {
 
-// A record that restores a part of the stream, and where it stands.
+// A record that restores a part of the stream, and its position.
 struct StoredRecord {
   std::uint64_t number = 0;  // from 0
   std::uint64_t archive_offset = 0;
   std::uint64_t stream_offset = 0;
   std::variant<SegmentHeader, DataHeader, ReferenceHeader> header;
-  std::vector<std::byte> payload;  // of a segment, both one after the other, or a data record, as checked
+  std::vector<std::byte> payload;  // of a segment (recipe, then literals) or data record; checked
 
   // Bytes it restores.
   [[nodiscard]] std::uint32_t content_size() const;
@@ -33,30 +33,30 @@ struct StoredRecord {
 [[nodiscard]] std::unexpected<Error> damaged(const std::string& name, std::uint64_t offset,
                                              std::uint64_t record, const std::string& what);
 
-// Reads forward only. What it delivers has passed its checks; whatever bytes come in, it holds no more than
-// one payload, what is read ahead, a hundred kB, and 17 bytes for every record. Used by one thread at a time.
+// Reads forward only and delivers only what has passed its checks. For any input, memory is bounded by one
+// payload, the read-ahead, a hundred kB, and 17 bytes per record. Used by one thread at a time.
 class ArchiveReader {
  public:
-  // `source` outlives it. `copy`, if given, is called with the offset and the bytes of every segment or data
-  // record, header and payload, before it is delivered.
-  // `read_ahead`: bytes asked of the source at once, at least 1.
+  // `source` must outlive it. `copy`, if given, is called with the offset and the bytes (header and payload)
+  // of every segment or data record before it is delivered. `read_ahead`: bytes requested from the source at
+  // a time, at least 1.
   using Copy = std::function<Status(std::uint64_t offset, std::span<const std::byte> bytes)>;
   explicit ArchiveReader(ByteSource& source, Copy copy = {}, std::size_t read_ahead = std::size_t{1} << 18);
 
-  // Once, first. Failure if the source holds no archive.
+  // Call it once, first. Failure if the source is not an archive.
   [[nodiscard]] Result<ArchiveHeader> begin();
-  // The next record; none at the end, after the index and the end were found to be as they should. Failure
-  // names the byte and the record where the archive is damaged or cut off.
+  // The next record; nullopt at the end, after the index and the end record were verified. A failure names
+  // the byte and the record if the archive is damaged or truncated.
   [[nodiscard]] Result<std::optional<StoredRecord>> next();
 
-  // After the end: what the restored stream has to be.
+  // After the end: the expected size and check of the stream.
   [[nodiscard]] const EndHeader& end() const { return end_; }
 
   [[nodiscard]] std::uint64_t archive_size() const { return offset_; }
 
  private:
   [[nodiscard]] Result<RecordHeader> read_header(std::vector<std::byte>& bytes);
-  // Of a SegmentHeader or DataHeader, whose bytes are `bytes`.
+  // `bytes`: the encoded header.
   template <class Header>
   [[nodiscard]] Result<std::optional<StoredRecord>> deliver(const Header& header,
                                                             std::vector<std::byte> bytes);
@@ -71,21 +71,21 @@ class ArchiveReader {
   Copy copy_;
   ArchiveHeader archive_header_;
   bool cut_off_ = false;  // the source ended before the archive did
-  // What was read ahead.
+  // Buffer for reading ahead.
   std::size_t read_ahead_;
   std::unique_ptr<std::byte[]> ahead_;
   std::size_t ahead_begin_ = 0;
   std::size_t ahead_end_ = 0;
 
   std::uint64_t offset_ = 0;         // of the next byte
-  std::uint64_t record_offset_ = 0;  // of the record under way
+  std::uint64_t record_offset_ = 0;  // of the current record
   std::uint64_t stream_size_ = 0;
   std::uint64_t data_records_ = 0;
   std::uint64_t copies_ = 0;
   std::uint64_t literal_bytes_ = 0;
-  // Unlike a vector it takes no more than it holds, and grows without a copy.
+  // A deque, because it over-allocates less than a vector and grows without copying.
   std::deque<IndexEntry> index_;
-  std::vector<bool> is_data_;  // of the entry's record
+  std::vector<bool> is_data_;  // for each entry, whether its record is a data record
   EndHeader end_;
 };
 

@@ -1,4 +1,4 @@
-// ArchiveWriter: records, in the order of the stream, to the bytes of an archive.
+// ArchiveWriter: writes records, in stream order, as an archive.
 #pragma once
 
 #include "dedup/archive/archive_format.h"
@@ -21,32 +21,31 @@ struct PackedSegment {
   std::vector<std::byte> literals;
 };
 
-// A record and where in the archive it belongs.
+// A record and its position in the archive.
 struct PlacedRecord {
   std::uint64_t offset = 0;
   std::vector<std::byte> head;  // the header and the recipe
   std::vector<std::byte> literals;
 };
 
-// With its recipe and literals compressed, where that makes them smaller. `literals`: those of the segment,
-// one after the other.
+// Compresses the recipe and the literals if that makes them smaller. `literals`: all literals of the segment,
+// concatenated.
 [[nodiscard]] Result<PackedSegment> packed(const Segment& segment, std::span<const std::byte> literals,
                                            Compressor& compressor);
 
-// Keeps 16 bytes in memory for every record, which the index is made of. Used by one thread at a time.
+// Keeps 16 bytes of memory per record for the index. Used by one thread at a time.
 class ArchiveWriter {
  public:
-  // `sink` outlives it.
+  // `sink` must outlive it.
   explicit ArchiveWriter(ByteSink& sink) : sink_(&sink) {}
 
-  // Once, first.
+  // Call it once, first.
   [[nodiscard]] Status begin(const ArchiveHeader& header);
-  // The next record.
+  // Writes the next record.
   [[nodiscard]] Status add(PackedSegment segment);
-  // The same for who writes by himself: gives the record its place, right behind the one before, and writes
-  // nothing.
+  // Assigns the next record its position without writing it, for callers that write themselves.
   [[nodiscard]] PlacedRecord place(PackedSegment segment);
-  // Once, last: the index and the end, behind all records.
+  // Call it once, last. Writes the index and the end record.
   [[nodiscard]] Status finish(const StreamCheck& stream_check);
 
   [[nodiscard]] std::uint64_t archive_size() const { return archive_size_; }
@@ -65,7 +64,7 @@ class ArchiveWriter {
   std::vector<IndexEntry> index_;
 };
 
-// The entries as an archive has them.
+// The entries in the archive's format.
 [[nodiscard]] std::vector<std::byte> encode(std::span<const IndexEntry> entries);
 
 }  // namespace millrace::dedup

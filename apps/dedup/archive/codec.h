@@ -1,4 +1,4 @@
-// Compression of the content of data records.
+// Compresses the content of data records.
 #pragma once
 
 #include "dedup/archive/archive_format.h"
@@ -13,16 +13,17 @@
 
 namespace millrace::dedup {
 
-// "zstd", "zlib", "none"; usage error that lists them.
+// "zstd", "zlib", "none"; a usage error lists them.
 [[nodiscard]] Result<Method> parse_method(std::string_view name);
 [[nodiscard]] std::string_view method_name(Method method);
 
-// A method and how hard it tries.
+// A method and its level.
 struct Compression {
   Method method = Method::zstd;
   int level = 3;
 
-  // `level`: 1 to 19 for zstd (default 3), 1 to 9 for zlib (default 6), none for none; else a usage error.
+  // `level`: 1 to 19 for zstd (default 3), 1 to 9 for zlib (default 6), not allowed for none; else a usage
+  // error.
   [[nodiscard]] static Result<Compression> of(Method method, std::optional<int> level);
 };
 
@@ -31,7 +32,7 @@ struct Payload {
   std::vector<std::byte> bytes;
 };
 
-// Thread-safe: keeps one context for each call under way, and uses it again.
+// Thread-safe: each concurrent call has a context of its own, which is reused.
 class Compressor {
  public:
   explicit Compressor(const Compression& compression);
@@ -39,8 +40,8 @@ class Compressor {
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
-  // Stored where compression makes it no smaller. The same content gives the same payload, whatever was
-  // compressed before. Failure when the library fails (out of memory).
+  // Stores the content if compression does not make it smaller. Equal content gives equal payloads, whatever
+  // was compressed before. Failure if the library fails (out of memory).
   [[nodiscard]] Result<Payload> compress(std::span<const std::byte> content);
 
  private:
@@ -51,7 +52,8 @@ class Compressor {
 // Fills `content` from a payload. Failure if the payload does not restore exactly content.size() bytes.
 [[nodiscard]] Status decompress(Method method, std::span<const std::byte> payload,
                                 std::span<std::byte> content);
-// Fills both from the payload of a segment, of its size; they have the sizes that the header says.
+// Fills both from a segment's payload, whose size must match the header. Both have the sizes given in the
+// header.
 [[nodiscard]] Status restore_segment(const SegmentHeader& header, std::span<const std::byte> payload,
                                      std::span<std::byte> recipe, std::span<std::byte> literals);
 

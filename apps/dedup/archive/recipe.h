@@ -1,4 +1,4 @@
-// Recipe: the pieces of a segment as an archive has them.
+// Recipe: the pieces of a segment in the archive's format.
 #pragma once
 
 #include "dedup/chunks/segment.h"
@@ -11,32 +11,33 @@
 
 namespace millrace::dedup {
 
-// What the pieces have to come to.
+// Expected totals of the pieces.
 struct RecipeBounds {
   std::uint64_t stream_offset = 0;  // of the segment
   std::uint32_t content_size = 0;   // of all pieces
-  std::uint32_t literal_size = 0;   // of what is new in them
+  std::uint32_t literal_size = 0;   // of their new bytes
 };
 
-// No recipe is longer: as copies are not shorter than least_copy. What a reader has to be ready for.
+// Maximum length of a recipe, given that copies are not shorter than least_copy. Sizes a reader's buffers.
 [[nodiscard]] constexpr std::uint32_t recipe_limit(std::uint32_t content_size) {
   return content_size / 4 + 64;
 }
 
-// docs/dedup.md describes the bytes.
+// docs/dedup.md describes the format.
 [[nodiscard]] std::vector<std::byte> encode_recipe(std::span<const Piece> pieces,
                                                    std::uint64_t stream_offset);
 
-// Reads one piece after the other, and checks that it can be.
+// Reads and validates one piece at a time.
 class RecipeReader {
  public:
   RecipeReader(std::span<const std::byte> recipe, const RecipeBounds& bounds)
       : rest_(recipe), bounds_(bounds), next_source_(bounds.stream_offset) {}
 
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
-  // The next one, where not at_end(): not empty, within the bounds, copied from bytes before it.
+  // The next piece; call it only if not at_end(). It is not empty, within the bounds, and copies only earlier
+  // bytes.
   [[nodiscard]] Result<Piece> next();
-  // At the end: failure if the pieces do not come to the bounds.
+  // At the end: failure if the totals do not match the bounds.
   [[nodiscard]] Status check_sums() const;
 
  private:

@@ -1,4 +1,4 @@
-// RecordStore: the new bytes of records out of their order, where copies and references need them.
+// RecordStore: random access to the new bytes of records, for copies and references.
 #pragma once
 
 #include "millrace/base/byte_stream.h"
@@ -15,9 +15,9 @@
 
 namespace millrace::dedup {
 
-// What a data record or segment has of its own.
+// The new bytes of a data record or segment.
 struct RecordContent {
-  // Literals that stand together in the content, and where.
+  // A run of contiguous literals and its position in the content.
   struct Literals {
     std::uint32_t at_content = 0;
     std::uint32_t at_literals = 0;
@@ -26,18 +26,19 @@ struct RecordContent {
 
   std::uint64_t stream_offset = 0;  // of a segment
   std::uint32_t content_size = 0;
-  std::vector<std::byte> literals;  // of a data record, its content
-  std::vector<std::byte> recipe;    // of a segment
-  std::vector<Literals> runs;       // in order; of a data record, one
+  std::vector<std::byte> literals;  // for a data record, its content
+  std::vector<std::byte> recipe;    // for a segment
+  std::vector<Literals> runs;       // in order; one for a data record
 
-  // `count` bytes that are new in this record; fewer where it ends before, none where one of them is not new.
+  // `count` bytes that are new in this record; fewer if the record ends before, none if one of them is not
+  // new.
   [[nodiscard]] std::span<const std::byte> new_bytes(std::uint64_t begin, std::size_t count) const;
   [[nodiscard]] std::size_t memory() const {
     return literals.size() + recipe.size() + runs.size() * sizeof(Literals);
   }
 };
 
-// Keeps the last few contents, since references often come in groups: as many bytes of them as it is told, or
+// Caches the most recent contents, because references often come in groups: up to a given number of bytes, or
 // one content. Thread-safe.
 class RecordStore {
  public:
@@ -45,14 +46,14 @@ class RecordStore {
 
   static constexpr std::size_t least_kept_bytes = std::size_t{16} << 20;
 
-  // `archive`: holds, at the least, the records that will be asked for; outlives the store. `name` is for
-  // messages. `largest_content`: as the archive's header says.
+  // `archive` must hold all records that will be requested and outlive the store. `name` is for messages.
+  // `largest_content`: from the archive's header.
   RecordStore(RandomBytes& archive, std::string name, std::uint32_t largest_content,
               std::size_t most_kept_bytes = least_kept_bytes);
 
-  // The content of the data record or segment that begins at byte `archive_offset`, and restores the stream
-  // from `stream_offset` on. `number`: of the record that needs it, for messages. Failure if no such record
-  // is there, or a damaged one.
+  // The content of the data record or segment at byte `archive_offset`, which restores the stream from
+  // `stream_offset` on. `number`: the requesting record, for messages. Failure if there is no such record, or
+  // a damaged one.
   [[nodiscard]] Result<Content> content_at(std::uint64_t archive_offset, std::uint64_t stream_offset,
                                            std::uint64_t number);
 
@@ -71,7 +72,7 @@ class RecordStore {
     Content content;
   };
   std::mutex mutex_;
-  std::deque<Kept> kept_;  // the one used last in front
+  std::deque<Kept> kept_;  // most recently used first
   std::size_t kept_bytes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Archives as version 1 had them, which are read and no longer written.
+// Builds archives of version 1, which are still read but no longer written.
 #pragma once
 
 #include "dedup/archive/archive_format.h"
@@ -20,7 +20,7 @@ class Version1Archive {
   explicit Version1Archive(std::uint32_t largest_content) {
     append(encode({.version = 1, .largest_content = largest_content, .average_chunk = 1024}));
   }
-  // A data record, or a reference to one that has the same content.
+  // Adds a data record, or a reference to one with the same content.
   void add(const Bytes& content) {
     const auto known = std::ranges::find(data_, content, &Data::content);
     if (known == data_.end()) return add_data(content);
@@ -36,7 +36,7 @@ class Version1Archive {
                   archive_.size()));
     append(payload.bytes);
   }
-  // To the content of the data record, counted from 0, from `begin` on.
+  // Adds a reference to the content of data record number `data`, counted from 0, from `begin` on.
   void add_reference(std::size_t data, std::uint32_t begin, const Bytes& content) {
     note(content);
     append(encode(ReferenceHeader{static_cast<std::uint32_t>(content.size()), begin,

@@ -1,4 +1,4 @@
-// BufferPool: large buffers that are used again, since fresh memory costs a page fault each 4 KiB.
+// BufferPool: reuses large buffers, because fresh memory costs a page fault per 4 KiB.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace millrace::dedup {
 
-// Buffers of one size, made when none is free; those that are free are kept, of `most_free_bytes` at most or
-// one. Shared buffers return when their last owner lets go, which may be after the pool is gone. Thread-safe.
+// Buffers of one size, allocated if none is free. Up to `most_free_bytes` of free buffers, or one buffer, are
+// kept. A buffer returns when its last owner releases it, even after the pool is destroyed. Thread-safe.
 class BufferPool {
  public:
   // buffer_bytes >= 1.
@@ -22,7 +22,7 @@ class BufferPool {
       : bytes_(buffer_bytes),
         free_(std::make_shared<Free>(std::max<std::size_t>(1, most_free_bytes / buffer_bytes))) {}
 
-  // Contents are those of an earlier use.
+  // The contents are those of an earlier use.
   [[nodiscard]] std::shared_ptr<std::byte[]> get() {
     std::unique_ptr<std::byte[]> buffer = free_->take();
     if (!buffer) buffer = std::make_unique_for_overwrite<std::byte[]>(bytes_);

@@ -1,5 +1,4 @@
-// Where a stream is cut into chunks: at places that its content chooses, so that equal content is cut alike
-// wherever it stands.
+// Cuts a stream into chunks at content-defined positions, so that equal content is cut alike wherever it is.
 #pragma once
 
 #include "dedup/chunks/gear_scan.h"
@@ -12,16 +11,15 @@
 
 namespace millrace::dedup {
 
-// Sizes of chunks in bytes. A cut is made by content where the hash of the last 64 bytes has zeros in certain
-// bits: more of them before `average`, fewer behind it, so that sizes crowd around it (normalised chunking,
-// Xia et al., FastCDC, 2016). No chunk but the last of its input is shorter than `least`, none is longer than
-// `most`.
+// Chunk sizes in bytes. A cut is made after 64 bytes whose hash has zeros in certain bits. More bits count
+// below `average` and fewer above it, so that sizes cluster around it (normalised chunking, Xia et al.,
+// FastCDC, 2016). No chunk is longer than `most`. None is shorter than `least`, except the last of its input.
 struct ChunkSizes {
   std::size_t least = 0;
   std::size_t average = 0;
   std::size_t most = 0;
 
-  // From the average alone, a power of two from 1 KiB to 256 KiB; usage error for anything else.
+  // Sizes for this average, a power of two from 1 KiB to 256 KiB; usage error for anything else.
   [[nodiscard]] static Result<ChunkSizes> around(std::size_t average);
 };
 
@@ -30,11 +28,12 @@ class ChunkCutter {
  public:
   explicit ChunkCutter(const ChunkSizes& sizes);
 
-  // Where the chunks of `size` bytes end, which begin where a chunk does. `marks`: all of theirs.
+  // The ends of the chunks of `size` bytes, which must start at a chunk boundary. `marks`: all marks of these
+  // bytes.
   [[nodiscard]] std::vector<std::size_t> ends(std::span<const Mark> marks, std::size_t size) const;
 
-  // The first place at or behind `from` where the content asks for a cut whatever the length of the chunk
-  // before; data.size() if there is none. It depends on the 64 bytes before it alone. from >= 64.
+  // The first position at or after `from` that the content marks as a cut for any chunk length; data.size()
+  // if there is none. It depends only on the preceding 64 bytes. from >= 64.
   [[nodiscard]] std::size_t next_mark(std::span<const std::byte> data, std::size_t from) const;
 
   [[nodiscard]] const ChunkSizes& sizes() const { return sizes_; }

@@ -1,4 +1,4 @@
-// ChunkDigest: by what chunks are taken for equal.
+// ChunkDigest: the digest by which chunks count as equal.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,18 +14,18 @@ namespace millrace::dedup {
 
 using Digest = std::array<std::byte, 16>;
 
-// GMAC (NIST SP 800-38D) under a key that is drawn for each run and never leaves it, nor does any digest: not
-// for signing, but as a universal hash. Of two chunks that differ, of 1 MiB at most and chosen by whomever,
-// one key in 2^111 makes them equal; who cannot see the key can do no better than to guess. That takes a
-// fifth of the time of SHA-256, which has to hold where everybody knows how it computes.
+// GMAC (NIST SP 800-38D) as a universal hash, not for signing. The key is drawn for each run; neither it nor
+// any digest leaves the run. For two different chunks of at most 1 MiB, even chosen by an adversary, one key
+// in 2^111 gives equal digests. Without the key an adversary can only guess. It takes a fifth of the time of
+// SHA-256, which must be secure without a secret.
 //
 // Used by one thread at a time.
 class ChunkDigest {
  public:
   using Key = std::array<std::byte, 16>;
-  // Failure when the system gives no random bytes.
+  // Failure if the system provides no random bytes.
   [[nodiscard]] static Result<Key> new_key();
-  // Failure when the OpenSSL library offers no AES-128-GCM.
+  // Failure if the OpenSSL library lacks AES-128-GCM.
   [[nodiscard]] static Result<ChunkDigest> create(const Key& key);
 
   [[nodiscard]] Digest of(std::span<const std::byte> bytes);

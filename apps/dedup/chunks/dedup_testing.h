@@ -1,4 +1,4 @@
-// Streams to pack, and places for bytes in memory, for tests.
+// Test streams to pack, and byte sources and sinks in memory.
 #pragma once
 
 #include "dedup/chunks/chunk_cutter.h"
@@ -21,7 +21,7 @@ namespace millrace::dedup {
 
 using Bytes = std::vector<std::byte>;
 
-// Gives what it holds in pieces of random length, as a pipe does.
+// Delivers its bytes in pieces of random length, like a pipe.
 class PiecewiseSource final : public ByteSource {
  public:
   explicit PiecewiseSource(std::span<const std::byte> bytes, std::size_t largest_piece = std::size_t{1} << 30)
@@ -67,7 +67,7 @@ inline Bytes random_bytes(std::size_t size, std::uint32_t seed) {
   return bytes;
 }
 
-// Lines of words, which compress.
+// Compressible lines of words.
 inline Bytes text_bytes(std::size_t size, std::uint32_t seed) {
   constexpr std::array<std::string_view, 8> words{"mill",  "race",  "water", "wheel",
                                                   "stone", "grain", "\n",    "flour "};
@@ -88,8 +88,8 @@ inline Bytes joined(std::initializer_list<Bytes> parts) {
   return all;
 }
 
-// A block of 64 bytes after which chunks of this size are always cut, again and again: at every 64 bytes a
-// mark.
+// Repeats a block of 64 bytes that always causes a cut at this chunk size, so that there is a mark every 64
+// bytes.
 inline Bytes always_a_boundary(std::size_t size, const ChunkSizes& sizes) {
   const ChunkCutter cutter(sizes);
   for (std::uint32_t seed = 0;; ++seed) {
@@ -112,7 +112,7 @@ struct NamedStream {
 
 inline ChunkSizes small_chunks() { return *ChunkSizes::around(1024); }
 
-// What a packer may be given. `scale`: bytes of the large ones.
+// Typical and extreme inputs of a packer. `scale`: bytes of the large ones.
 inline std::vector<NamedStream> streams(std::size_t scale) {
   const Bytes part = random_bytes(scale / 4, 1);
   Bytes shifted = joined({random_bytes(7, 2), part});

@@ -1,4 +1,4 @@
-// Deduplicator: what of a stream is new, and what is a copy of what was there before.
+// Deduplicator: divides a stream into new bytes and copies of earlier bytes.
 #pragma once
 
 #include "dedup/chunks/chunk_cutter.h"
@@ -17,7 +17,7 @@
 
 namespace millrace::dedup {
 
-// A chunk of a fragment: where it ends there, and what it contains.
+// A chunk of a fragment: its end in the fragment, and its digest.
 struct Chunk {
   std::size_t end = 0;
   Digest digest{};
@@ -29,7 +29,7 @@ struct CutFragment {
   std::vector<Mark> marks;
 };
 
-// Where the chunks are; digests are left empty.
+// Finds the chunks and leaves the digests empty.
 [[nodiscard]] CutFragment cut(Fragment fragment, const ChunkCutter& cutter);
 // Fills in the digests. key: the same for all fragments of a stream.
 [[nodiscard]] Status digest(CutFragment& fragment, const ChunkDigest::Key& key);
@@ -37,18 +37,17 @@ struct CutFragment {
 struct DedupCounts {
   std::uint64_t chunks = 0;
   std::uint64_t known_chunks = 0;
-  std::uint64_t known_bytes = 0;   // of them
-  std::uint64_t copied_bytes = 0;  // of all copies, those of parts of new chunks too
+  std::uint64_t known_bytes = 0;   // part of the bytes above
+  std::uint64_t copied_bytes = 0;  // in all copies, including those inside new chunks
 };
 
-// Takes the fragments in the order of the stream and says how each is made of new bytes and of copies. A
-// chunk whose digest was there before, however far back, is a copy; in new ones, what the window has before,
-// at any place, is copied from there. Which occurrence holds the bytes follows from the stream alone, not
-// from who was faster. What copies name are bytes that were new, never a copy, so that each is restored by
-// one look. Used by one thread at a time.
+// Takes the fragments in stream order and describes each as new bytes and copies. A chunk with a known
+// digest, however far back, is a copy. Inside new chunks, sequences that the window already has at any
+// position are copied too. The result depends only on the stream, not on timing. Copies refer only to bytes
+// that were new, never to another copy, so one lookup restores each. Used by one thread at a time.
 class Deduplicator {
  public:
-  // As History has them.
+  // See History.
   Deduplicator(std::size_t window, std::size_t largest_fragment) : history_(window, largest_fragment) {}
 
   [[nodiscard]] Segment divide(CutFragment cut);
@@ -56,13 +55,13 @@ class Deduplicator {
   [[nodiscard]] const DedupCounts& counts() const { return counts_; }
 
  private:
-  // From this position of the history on, until the next one, the bytes are those of the stream from `source`
-  // on, where they were new.
+  // From history position `at` to the next entry, the bytes are those that were new in the stream from
+  // `source` on.
   struct Origin {
     std::uint64_t at;
     std::uint64_t source;
   };
-  // A digest is as good a hash as there is.
+  // A digest is already a good hash.
   struct FirstBytes {
     std::size_t operator()(const Digest& digest) const {
       std::size_t hash = 0;
@@ -75,7 +74,7 @@ class Deduplicator {
   void add_new(Building& segment, const CutFragment& cut, std::size_t begin, std::size_t end);
 
   History history_;
-  std::unordered_map<Digest, std::uint64_t, FirstBytes> places_;  // in the history
+  std::unordered_map<Digest, std::uint64_t, FirstBytes> places_;  // positions in the history
   std::vector<Origin> origins_;                                   // in order
   std::uint64_t stream_size_ = 0;
   DedupCounts counts_;

@@ -1,4 +1,4 @@
-// Fragmenter: the coarse division of a stream, by one thread, into parts that threads then cut finely.
+// Fragmenter: one thread divides a stream into coarse parts, which many threads then cut into chunks.
 #pragma once
 
 #include "dedup/chunks/buffer_pool.h"
@@ -20,17 +20,17 @@ struct Fragment {
   std::span<const std::byte> bytes;  // in `memory`; never empty
 };
 
-// Fragments are at least `fragment_bytes` long, the last excepted, and end at a place that the content
-// chooses, so that the fine cuts behind it are where they would be without it. Used by one thread at a time.
+// Fragments have at least `fragment_bytes` bytes, except the last. They end at content-defined positions, so
+// that chunk boundaries are the same as without fragments. Used by one thread at a time.
 class Fragmenter {
  public:
-  // `source` and `cutter` outlive it.
+  // `source` and `cutter` must outlive it.
   Fragmenter(ByteSource& source, const ChunkCutter& cutter, std::size_t fragment_bytes);
 
-  // The next part of the stream; none at its end.
+  // The next part of the stream; nullopt at its end.
   [[nodiscard]] Result<std::optional<Fragment>> next();
 
-  // No fragment is longer.
+  // Maximum length of a fragment.
   [[nodiscard]] std::size_t most_bytes() const { return buffers_.buffer_bytes(); }
   // Bytes of all fragments so far, and their check.
   [[nodiscard]] std::uint64_t stream_size() const { return stream_size_; }
@@ -41,7 +41,7 @@ class Fragmenter {
   const ChunkCutter* cutter_;
   std::size_t fragment_bytes_;
   BufferPool buffers_;
-  // What was read behind the end of the last fragment.
+  // Bytes read beyond the end of the last fragment.
   std::shared_ptr<std::byte[]> rest_memory_;
   std::span<const std::byte> rest_;
   bool ended_ = false;

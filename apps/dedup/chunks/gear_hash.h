@@ -1,4 +1,4 @@
-// GearHash: a rolling hash of the last 64 bytes, one shift and one addition a byte.
+// GearHash: a rolling hash of the last 64 bytes, with one shift and one addition per byte.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace millrace::dedup {
 
-// One random word for each value of a byte: the outputs of SplitMix64 (Steele, Lea, Flood 2014) from a fixed
-// seed. Other words would cut elsewhere, so archives of one input would differ between versions.
+// A random word for each byte value: outputs of SplitMix64 (Steele, Lea, Flood 2014) from a fixed seed. With
+// other words the cuts, and so the archives of one input, would differ between versions.
 inline constexpr std::array<std::uint64_t, 256> gear_words = [] {
   std::array<std::uint64_t, 256> words{};
   std::uint64_t state = 0x6d696c6c72616365;
@@ -21,9 +21,9 @@ inline constexpr std::array<std::uint64_t, 256> gear_words = [] {
   return words;
 }();
 
-// The gear hash (Xia et al., Ddelta, 2014): value = sum of word[b_i] << i, where b_i is the byte i places
-// back, modulo 2^64. A byte's word is shifted out after 64 more, so the value is a function of the last 64
-// bytes and of nothing before. Bit k depends on the last k + 1 bytes only: use the high bits.
+// The gear hash (Xia et al., Ddelta, 2014): value = sum of word[b_i] << i modulo 2^64, where b_i is the byte
+// i positions back. After 64 more bytes a word is shifted out, so the value depends only on the last 64
+// bytes. Bit k depends only on the last k + 1 bytes: use the high bits.
 class GearHash {
  public:
   static constexpr std::size_t window = 64;

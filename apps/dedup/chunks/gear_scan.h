@@ -1,4 +1,4 @@
-// Where the content of a stream marks places: found once, for cutting chunks and for finding repetitions.
+// Finds content-defined marks in a stream, used both for cutting chunks and for finding repetitions.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,23 @@
 
 namespace millrace::dedup {
 
-// A place whose last 64 bytes have a gear hash with zeros in its highest bits.
+// A position whose preceding 64 bytes have a gear hash with zeros in its highest bits.
 struct Mark {
-  std::uint32_t end = 0;   // of the 64 bytes
-  std::uint64_t hash = 0;  // of them
+  std::uint32_t end = 0;   // end of the 64 bytes
+  std::uint64_t hash = 0;  // hash of the 64 bytes
 
   bool operator==(const Mark&) const = default;
 };
 
-// So many of the highest bits are zero at a mark: on average one place in 256 is one.
+// Number of highest bits that are zero at a mark: on average one position in 256 is a mark.
 inline constexpr int mark_bits = 8;
 
-// Marks that follow another, left out itself or not, more closely are left out: no content has very many.
+// A mark closer than this to another one, whether that is kept or not, is left out. This bounds the number of
+// marks.
 inline constexpr std::size_t least_between_marks = 16;
 
-// All marks of `data`, of at most 4 GiB, in order. Places behind fewer than 64 bytes are none.
+// All marks of `data`, in order. `data` has at most 4 GiB. Positions after fewer than 64 bytes are never
+// marks.
 [[nodiscard]] std::vector<Mark> gear_marks(std::span<const std::byte> data);
 
 }  // namespace millrace::dedup

@@ -1,4 +1,4 @@
-// History: the bytes of a stream that were new, as far back as the window reaches, and where they are marked.
+// History: the new bytes of a stream within the window, and their marks.
 #pragma once
 
 #include "dedup/chunks/gear_scan.h"
@@ -16,41 +16,42 @@ namespace millrace::dedup {
 // time.
 class History {
  public:
-  // `window`: how far back is looked, a power of two, or 0 for not at all. `largest_fragment`: of new bytes
-  // between two calls of begin_fragment(), at most. Memory: window + largest_fragment + window / 16.
+  // `window`: search distance, a power of two, or 0 for no search. `largest_fragment`: maximum of new bytes
+  // between two calls of begin_fragment(). Memory: window + largest_fragment + window / 16.
   History(std::size_t window, std::size_t largest_fragment);
 
-  // The bytes added from now on stand together: matches in them reach from one end to the other.
+  // Bytes added from now on are contiguous: matches can span all of them.
   void begin_fragment();
-  // The position of the first. What was more than the window and this before it is forgotten.
+  // Returns the position of the first byte. Forgets bytes further back than the window.
   std::uint64_t add(std::span<const std::byte> bytes);
 
   struct Match {
     std::uint64_t begin = 0;   // of the earlier occurrence
-    std::uint32_t before = 0;  // bytes that are equal before the place asked about,
-    std::uint32_t behind = 0;  // and behind it
+    std::uint32_t before = 0;  // equal bytes before the queried position
+    std::uint32_t behind = 0;  // equal bytes after it
     [[nodiscard]] std::uint32_t length() const { return before + behind; }
   };
   [[nodiscard]] bool looks_back() const { return window_ > 0; }
-  // Where add() puts the next bytes.
+  // The position of the next added byte.
   [[nodiscard]] std::uint64_t end() const { return end_; }
 
-  // Where looks_back(): the longest occurrence, known by its mark, of the bytes around `at`, of which at most
-  // `most_before` and `most_behind` count; it ends before those bytes begin. Of length 0 where there is none.
+  // Only if looks_back(). The longest earlier occurrence, found by its mark, of the bytes around `at`. At
+  // most `most_before` and `most_behind` bytes count, and it ends before those bytes begin. Length 0 if there
+  // is none.
   [[nodiscard]] Match find(std::uint64_t at, std::uint64_t hash, std::size_t most_before,
                            std::size_t most_behind) const;
-  // Remembers that a mark with this hash is at `at`.
+  // Records that a mark with this hash is at `at`.
   void remember(std::uint64_t at, std::uint64_t hash);
-  // Make find() quicker with this hash: the one a while before, the other soon before.
+  // Prefetch for find() with this hash: expect() some time before, expect_soon() shortly before.
   void expect(std::uint64_t hash) const;
   void expect_soon(std::uint64_t hash) const;
 
  private:
   struct Entry {
     std::uint32_t check = 0;
-    std::uint32_t at = 0;  // the low bits of the position
+    std::uint32_t at = 0;  // low bits of the position
   };
-  // The newest first, in one line of the cache.
+  // Newest first, in one cache line.
   struct alignas(32) Bucket {
     std::array<Entry, 4> entries;
   };
@@ -69,7 +70,7 @@ class History {
   std::unique_ptr<std::byte[]> ring_;
   std::vector<Bucket> buckets_;
   std::uint64_t end_ = 0;
-  // No bytes have the positions from the one to the other, where the ring began anew.
+  // Positions without bytes, left where the ring buffer wrapped.
   std::uint64_t gap_begin_ = 0;
   std::uint64_t gap_end_ = 0;
 };

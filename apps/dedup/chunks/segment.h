@@ -1,4 +1,4 @@
-// Segment: a part of the stream as new bytes and copies of bytes that were new before.
+// Segment: a part of the stream as new bytes and copies of earlier new bytes.
 #pragma once
 
 #include "dedup/chunks/fragmenter.h"
@@ -9,22 +9,23 @@
 
 namespace millrace::dedup {
 
-// First `literals` new bytes, then `copy` bytes that stand at `source` in the stream. Either may be none.
+// First `literals` new bytes, then a copy of `copy` bytes from position `source` of the stream. Either may be
+// 0.
 struct Piece {
   std::uint32_t literals = 0;
   std::uint32_t copy = 0;
-  std::uint64_t source = 0;  // before the place that they are copied to; all of these bytes were new there
+  std::uint64_t source = 0;  // earlier than the destination; all of these bytes were new there
 
   bool operator==(const Piece&) const = default;
 };
 
-// Shorter copies cost more than the bytes, and make recipes long.
+// Shorter copies cost more than the bytes they save and make recipes long.
 inline constexpr std::uint32_t least_copy = 48;
 
 struct Segment {
   Fragment fragment{};
   std::uint64_t stream_offset = 0;
-  std::vector<Piece> pieces;  // that make the fragment
+  std::vector<Piece> pieces;  // concatenated, they give the fragment
   std::uint32_t literals = 0;
   std::uint32_t copies = 0;
 };

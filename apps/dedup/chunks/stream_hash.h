@@ -1,4 +1,4 @@
-// StreamHash: the check of a whole stream, taken as it goes by.
+// StreamHash: the checksum of a whole stream, computed as it passes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ struct XXH3_state_s;
 
 namespace millrace::dedup {
 
-// XXH3 with 128 bits of all the stream's bytes.
+// 128-bit XXH3 of all bytes of the stream.
 struct StreamCheck {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -23,7 +23,7 @@ class StreamHash {
  public:
   StreamHash();
   void add(std::span<const std::byte> bytes);
-  // Of what was added so far.
+  // Check of the bytes added so far.
   [[nodiscard]] StreamCheck value() const;
 
  private:

@@ -1,4 +1,4 @@
-// FolderStream: a folder and all that is in it as one stream, as tar(1) writes it.
+// FolderStream: a folder with all its contents as one stream, in the format of tar(1).
 //
 //   auto folder = FolderStream::open("/home/ann", stop);
 //   ... read (*folder)->bytes() to its end ...
@@ -16,11 +16,11 @@
 
 namespace millrace::dedup {
 
-// tar writes names in their order, so that the same folder packed again has the same stream. What it
-// complains of goes to standard error.
+// tar sorts by name, so that packing the same folder again gives the same stream. Its messages go to standard
+// error.
 class FolderStream {
  public:
-  // Usage error where there is no tar.
+  // Usage error if tar is not installed.
   [[nodiscard]] static Result<std::unique_ptr<FolderStream>> open(const std::string& folder,
                                                                   const std::stop_token& stop = {});
   ~FolderStream();
@@ -28,18 +28,18 @@ class FolderStream {
   FolderStream& operator=(const FolderStream&) = delete;
 
   [[nodiscard]] InputFile& bytes() { return *bytes_; }
-  // Once all was read: failure where tar could not read all of the folder.
+  // Call it once everything was read. Failure if tar could not read the whole folder.
   [[nodiscard]] Status finish();
 
  private:
   FolderStream(std::string folder, std::unique_ptr<InputFile> bytes, pid_t process)
       : folder_(std::move(folder)), bytes_(std::move(bytes)), process_(process) {}
-  // How tar ended, as waitpid(2) has it.
+  // Exit status of tar, as from waitpid(2).
   [[nodiscard]] int wait();
 
   std::string folder_;
   std::unique_ptr<InputFile> bytes_;
-  pid_t process_;  // 0 once it was waited for
+  pid_t process_;  // 0 after waitpid()
 };
 
 }  // namespace millrace::dedup

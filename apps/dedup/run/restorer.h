@@ -1,4 +1,4 @@
-// Restorer: from an archive's records to the bytes of the stream.
+// Restorer: turns an archive's records into the bytes of the stream.
 #pragma once
 
 #include "dedup/archive/archive_reader.h"
@@ -20,13 +20,13 @@
 
 namespace millrace::dedup {
 
-// What a record is restored from, as far as that can be done out of order.
+// The work on a record that can be done out of order.
 struct Restored {
-  // Of a data record.
+  // From a data record.
   struct Data {
     Fragment content;
   };
-  // Of a reference; without content where what was written is read back.
+  // From a reference; without content if the written stream can be read back.
   struct Reference {
     ReferenceHeader header;
     RecordStore::Content content;
@@ -41,24 +41,24 @@ struct Restored {
   std::variant<Data, Reference, Segment> part;
 };
 
-// Restores records, on any thread, and writes what they are, in order.
+// Restores records on any thread and writes them in order.
 class Restorer {
  public:
-  // What copies and references name is taken from the last segments, of which `kept_bytes` are kept; else
-  // from what was written, if `restored` gives it back, or from the records of `archive`, of which as much is
-  // kept; one of them is there. `name` is the archive's, for messages; `largest_content` is what its header
-  // says. The rest outlives it.
+  // Bytes for copies come from the last segments, of which `kept_bytes` are cached. Otherwise they come from
+  // `restored`, the written stream, if it is given; else from the records of `archive`, with a cache of the
+  // same size. One of the two must be given. `name`: of the archive, for messages. `largest_content`: from
+  // its header. Arguments must outlive the restorer.
   Restorer(std::string name, std::uint32_t largest_content, RandomBytes* restored, RandomBytes* archive,
            ByteSink& sink, std::size_t kept_bytes = RecordStore::least_kept_bytes);
 
-  // Failure names the damaged record. Thread-safe.
+  // A failure names the damaged record. Thread-safe.
   [[nodiscard]] Result<Restored> restore(const StoredRecord& record);
-  // In the order of the stream, by one thread at a time.
+  // In stream order, by one thread at a time.
   [[nodiscard]] Status write(const Restored& part);
-  // After the last: failure if that is not the stream that was packed.
+  // After the last record: failure if the stream differs from the packed one.
   [[nodiscard]] Status check(const EndHeader& end) const;
 
-  // Of what was written.
+  // Totals of the written records.
   [[nodiscard]] std::uint64_t stream_size() const { return stream_size_; }
   [[nodiscard]] std::uint64_t data_records() const { return data_records_; }
   [[nodiscard]] std::uint64_t references() const { return references_; }
@@ -76,9 +76,9 @@ class Restorer {
 
   [[nodiscard]] Status write(const Restored::Reference& reference);
   [[nodiscard]] Status write(const Restored::Segment& segment);
-  // The content of a segment, from its recipe; without room for it, the recipe is only checked.
+  // Builds the content of a segment from its recipe. If `content` is empty, only checks the recipe.
   [[nodiscard]] Status assemble(const Restored::Segment& segment, std::span<std::byte> content);
-  // Fills `to` with what the stream has from `source` on, before the segment.
+  // Fills `to` with the stream's bytes from `source` on, which precede the segment.
   [[nodiscard]] Status copy_before(const Restored::Segment& segment, std::uint64_t source,
                                    std::span<std::byte> to);
   void keep(Fragment content);
@@ -88,7 +88,7 @@ class Restorer {
   BufferPool buffers_;
   std::deque<Recent> recent_;  // in order, without gaps
   std::size_t most_recent_;
-  std::vector<Segment> segments_;  // all, where the archive is asked
+  std::vector<Segment> segments_;  // all of them, if copies are read from the archive
   RandomBytes* restored_;
   std::unique_ptr<RecordStore> store_;
   ByteSink* sink_;

@@ -1,4 +1,4 @@
-// unpack: an archive to the stream that it was made of.
+// unpack: restores the stream of an archive.
 #pragma once
 
 #include "dedup/archive/record_store.h"
@@ -15,28 +15,28 @@
 
 namespace millrace::dedup {
 
-// Where the bytes of copies and references come from is found out from what there is, the first of:
-//   restored   what was written can be read back: they are copied from there
-//   archive    the archive can be read at any place: the record is restored once more
-//   neither    records are kept, as they are, in a temporary file without a name, and read from there
-// Those of copies from the last segments, in any case, from memory.
+// Source of the bytes for copies and references; the first available of:
+//   restored   the written stream can be read back: bytes are copied from it
+//   archive    the archive allows random access: the record is restored again
+//   neither    records are kept in an unnamed temporary file and read from it
+// Copies from the last segments always come from memory.
 struct UnpackOptions {
   RandomBytes* restored = nullptr;
   RandomBytes* archive = nullptr;
-  // Bytes of the last segments that are kept for copies, and as many, at the most, of records restored once
-  // more.
+  // Cache of the last segments, and maximum size of another cache for records that are restored again.
   std::size_t kept_bytes = RecordStore::least_kept_bytes;
-  // The most bytes to restore: an archive that has more is a failure, before one byte more is written.
+  // Maximum number of bytes to restore. A larger archive is a failure, and no byte beyond the limit is
+  // written.
   std::optional<std::uint64_t> limit;
   stream::RunOptions run;
-  // Whether reading, and writing, may wait for another program. What waits gets a thread of its own.
+  // Whether reading or writing may wait for another program. If so, it gets its own thread.
   bool source_waits = false;
   bool sink_waits = false;
   Progress progress;  // may be empty
 };
 
 struct UnpackOutcome {
-  // Failures name the byte and the record where the archive is damaged; of kind interrupted after a stop.
+  // Failures name the byte and the record of the damage; `interrupted` after a stop.
   Status status;
   std::uint64_t stream_bytes = 0;
   std::uint64_t archive_bytes = 0;
@@ -46,14 +46,14 @@ struct UnpackOutcome {
   stream::RunReport run;
 };
 
-// Writes the stream to `sink`. Whatever is written before a failure is the beginning of the right stream,
-// each record having passed its checks. Memory: the byte budget and one record more, with its payload;
-// `kept_bytes`, once where what was written can be read back and up to twice where not, and
-// RecordStore::least_kept_bytes of buffers for the next records; and 33 bytes for every record.
+// Writes the stream to `sink`. Bytes written before a failure are the correct beginning of the stream,
+// because each record has passed its checks. Memory: the byte budget; one more record with its payload;
+// `kept_bytes`, up to twice if the written stream cannot be read back; RecordStore::least_kept_bytes of
+// buffers for the next records; and 33 bytes per record.
 [[nodiscard]] UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team,
                                    const UnpackOptions& options);
 
-// What unpack() fails with at the limit. `stream_bytes`: what the archive restores, where that is known.
+// The failure of unpack() at the limit. `stream_bytes`: size of the restored stream, if known.
 [[nodiscard]] std::unexpected<Error>
 beyond_limit(const std::string& name, std::optional<std::uint64_t> stream_bytes, std::uint64_t limit);
 

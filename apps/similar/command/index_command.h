@@ -5,10 +5,10 @@
 
 namespace millrace::similar {
 
-// Where the index is unless told otherwise.
+// Default file name of the index.
 inline constexpr const char* default_index = "similar.index";
 
-// Adds the verb; `action` becomes what it does when its words are there.
+// Adds the verb. Parsing it sets `action`.
 void add_index_command(CLI::App& app, Action& action);
 
 }  // namespace millrace::similar

@@ -5,7 +5,7 @@
 
 namespace millrace::similar {
 
-// Adds the verb; `action` becomes what it does when its words are there.
+// Adds the verb. Parsing it sets `action`.
 void add_query_command(CLI::App& app, Action& action);
 
 }  // namespace millrace::similar

@@ -1,4 +1,4 @@
-// What both commands are told about how to run, and what they tell about it.
+// Options and reports that both commands share.
 #pragma once
 
 #include "millrace/base/check_outputs.h"
@@ -20,39 +20,38 @@
 
 namespace millrace::similar {
 
-// What a command does. Its Error becomes one line on standard error and the exit code; a value is an exit
-// code by itself.
+// The work of a command. An Error becomes one line on standard error and the exit code; a value is the exit
+// code.
 using Action = std::function<Result<int>()>;
 
-// The exit code of a command that did all but images that could not be read.
+// Exit code if everything succeeded except for images that could not be read.
 inline constexpr int some_unreadable = 3;
 
-// What its messages begin with.
+// Prefix of messages.
 inline constexpr std::string_view program_name = "millrace-similar";
 
 struct RunSettings {
   std::string strategy = "auto";
   int threads = 0;             // 0: as many as the process may use
-  bool oversubscribe = false;  // let threads be more than that
+  bool oversubscribe = false;  // allow more threads than that
   int tokens = 0;
   int readers = 0;  // threads that read files, with all computing as one stage; 0: the source reads
   int queue = stream::RunOptions{}.queue_depth;
   std::size_t memory = std::size_t{128} << 20;
   std::string json;    // file or "-"; empty for none
   std::string trace;   // file or "-"; empty for none
-  bool force = false;  // outputs that exist are overwritten
+  bool force = false;  // overwrite existing outputs
   bool quiet = false;
 
   void add_options(CLI::App& verb);
 };
 
-// Usage error as of check_outputs(), and, whatever the settings say, for a report that would take the place
-// of an image, as when the name behind an option was forgotten and the next word is taken for it, or of the
-// index that is written or read.
+// Usage errors of check_outputs(). In addition, a report must not replace an image or the index, whatever the
+// settings say. That happens if the value of an option was forgotten and the next word is taken for it.
 [[nodiscard]] Status check_reports(const RunSettings& settings, std::initializer_list<NamedPath> outputs,
                                    const NamedPath& index);
 
-// The pool and the options that the settings ask for. Usage error for what this process may not have.
+// The pool and the options for the settings. Usage error if they exceed what this process may have.
 struct RunMeans {
   std::unique_ptr<pool::WorkerPool> pool;
   stream::RunOptions options;
@@ -62,7 +61,7 @@ struct RunMeans {
 // "load 21 %, segment 15 %": each stage's share of the time spent in stages.
 [[nodiscard]] std::string stage_shares(const stream::RunReport& report);
 
-// The JSON report and the trace, where the settings ask for them.
+// Writes the JSON report and the trace if the settings ask for them.
 [[nodiscard]] Status write_reports(const RunSettings& settings, const nlohmann::json& json,
                                    const stream::RunReport& report);
 

@@ -1,4 +1,4 @@
-// Bytes: the fields of a file's headers.
+// Bytes: reads the fields of file headers.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace millrace::similar {
 
-// Reads numbers at offsets; none beyond the end.
+// Reads numbers at offsets; nullopt beyond the end.
 class Bytes {
  public:
   explicit Bytes(std::span<const std::byte> bytes, bool little_endian = false)

@@ -1,4 +1,4 @@
-// GIF files as rasters.
+// Decodes GIF files.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,8 +10,8 @@
 
 namespace millrace::similar {
 
-// The first picture, as decode_image() has it: what it leaves transparent or does not cover is white. Those
-// that follow are not looked at.
+// Decodes the first picture as in decode_image(). Pixels that are transparent or not covered become white.
+// Later pictures are ignored.
 [[nodiscard]] Result<Image> decode_gif(std::span<const std::byte> file, const ImageHeader& header);
 
 }  // namespace millrace::similar

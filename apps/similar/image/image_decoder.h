@@ -1,4 +1,4 @@
-// JPEG, PNG, GIF and WebP files as rasters, and rasters as JPEG files.
+// Decodes JPEG, PNG, GIF and WebP files, and encodes JPEG files.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,17 +12,17 @@
 namespace millrace::similar {
 
 // Decodes the file that `header` was read from, as stored (see upright()). A JPEG is decoded at 1/2, 1/4 or
-// 1/8 of its size where that leaves at least `least` pixels on each side: the discrete cosine transform does
-// the averaging. Transparency is laid over white; of an animation the first picture counts. Safe to call from
-// several threads. A failure says what is wrong without naming the file; what is damaged or cut short is a
-// failure, also where a part can be decoded.
+// 1/8 of its size if that leaves at least `least` pixels on each side; the discrete cosine transform does the
+// averaging. Transparent pixels are blended with white. An animation gives its first picture. Thread-safe. A
+// failure gives the problem but not the file's name. Damaged or truncated files are failures, even if a part
+// can be decoded.
 [[nodiscard]] Result<Image> decode_image(std::span<const std::byte> file, const ImageHeader& header,
                                          int least);
 
-// What decode_image() takes at most beside the file, in bytes, the raster that it returns included.
+// Upper bound in bytes of decode_image()'s memory besides the file, including the returned raster.
 [[nodiscard]] std::size_t decoding_bytes(const ImageHeader& header, int least);
 
-// The raster turned as Exif's orientation (1 to 8) says.
+// Turns the raster upright according to its Exif orientation (1 to 8).
 [[nodiscard]] Image upright(Image image, int orientation);
 
 // quality: 1 to 100.

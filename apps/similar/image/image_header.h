@@ -1,4 +1,4 @@
-// What the first bytes of an image file tell: its format, size and orientation.
+// Reads format, size and orientation from the first bytes of an image file.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,20 +14,19 @@ struct ImageHeader {
   ImageFormat format = ImageFormat::jpeg;
   int width = 0;   // as stored, before the orientation is applied
   int height = 0;  //
-  // Exif's tag 0x0112, 1 to 8: how the stored raster is to be turned to be upright. 1, upright, where there
-  // is none.
+  // Exif tag 0x0112, 1 to 8: how to turn the stored raster upright. 1 (already upright) if there is no tag.
   int orientation = 1;
   int channels = 3;       // of a JPEG: its components
   bool animated = false;  // of a WebP
-  // Of a JPEG: whether all its coefficients have to be in memory before the first row is known, as it is
-  // progressive or its components come one after another.
+  // For a JPEG: whether all coefficients must be in memory before the first row is known, because the file is
+  // progressive or stores its components one after another.
   bool needs_coefficients = false;
 };
 
-// More pixels than this are refused: a few hundred bytes can claim any size.
+// Images with more pixels are refused, because a few hundred bytes can claim any size.
 inline constexpr long long most_pixels = 1LL << 28;
 
-// `file` is a whole file or its beginning. A failure says what is wrong without naming the file: "a TIFF
+// `file` is a whole file or its beginning. A failure gives the problem but not the file's name: "a TIFF
 // image; ...", "empty", "damaged: ...".
 [[nodiscard]] Result<ImageHeader> read_image_header(std::span<const std::byte> file);
 

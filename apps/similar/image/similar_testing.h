@@ -1,5 +1,4 @@
-// What the tests of this room share: pictures made by rule, and the photographs where
-// they are at hand.
+// Generated pictures for the module's tests, and the photographs if they are available.
 #pragma once
 
 #include "millrace/base/shared_data_testing.h"
@@ -17,7 +16,7 @@
 
 namespace millrace::similar {
 
-// A background and a few ellipses of one colour each, with a little noise; the same for the same seed.
+// A background and some ellipses of one colour each, with a little noise. Deterministic for a seed.
 inline Image scene(unsigned seed, int width = 160, int height = 120) {
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -58,7 +57,7 @@ inline void write_jpeg(const Image& image, const std::string& path) {
   ASSERT_TRUE(write_whole(path, *jpeg, {.overwrite = Overwrite::yes}));
 }
 
-// The 200 photographs, where they are.
+// The folder of the 200 photographs, if it exists.
 inline std::optional<std::filesystem::path> photographs() {
   std::error_code error;
   const auto folder = shared_data() / "images" / "bsds500-test";

@@ -1,4 +1,4 @@
-// WebP files as rasters.
+// Decodes WebP files.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,7 +10,7 @@
 
 namespace millrace::similar {
 
-// As decode_image() has it; of an animation the first picture.
+// As in decode_image(); an animation gives its first picture.
 [[nodiscard]] Result<Image> decode_webp(std::span<const std::byte> file, const ImageHeader& header);
 
 }  // namespace millrace::similar

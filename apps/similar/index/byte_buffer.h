@@ -1,4 +1,4 @@
-// Numbers and texts as bytes in memory, for files.
+// Serialises numbers and texts in memory.
 #pragma once
 
 #include "millrace/base/little_endian.h"
@@ -20,7 +20,7 @@ class ByteWriter {
     bytes_.resize(at + sizeof(T));
     put_little_endian(std::span(bytes_), at, value);
   }
-  // Its length, then its bytes.
+  // Writes the length, then the bytes.
   void text(std::string_view value) {
     number(static_cast<std::uint32_t>(value.size()));
     raw(std::as_bytes(std::span(value)));
@@ -32,7 +32,7 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-// Reads what a ByteWriter wrote. Reading past the end gives zeros and empty texts, and is remembered.
+// Reads what a ByteWriter wrote. Reading past the end gives zeros and empty texts and sets overrun().
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -57,7 +57,7 @@ class ByteReader {
     return result;
   }
   [[nodiscard]] std::size_t left() const { return bytes_.size(); }
-  // Whether everything was there, and nothing more.
+  // Whether all reads were within the bytes and nothing is left.
   [[nodiscard]] bool complete() const { return !overrun_ && bytes_.empty(); }
   [[nodiscard]] bool overrun() const { return overrun_; }
 

@@ -1,4 +1,4 @@
-// Journal: what an index run has finished so far, so that a run that was interrupted need not begin anew.
+// Journal: the finished images of an index run, so that an interrupted run can be resumed.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -11,35 +11,34 @@
 
 namespace millrace::similar {
 
-// A file of records beside the index, "<index>.journal". Each image is appended in one write as soon as its
-// features are known, so a kill loses at most the images under way; a record that was cut short by it is
-// dropped by the next run. Open, it also is the lock that keeps two runs off the same index. Used by one
-// thread at a time.
+// A file of records next to the index, "<index>.journal". Each image is appended in one write as soon as its
+// features are known, so a killed run loses only the images in progress. The next run drops a truncated
+// record. While open, the journal also locks the index against other runs. Used by one thread at a time.
 class Journal {
  public:
-  // Opens the journal of the index at `index_path` or makes one. images(): what it held; nothing if it was
-  // made for another folder or by other features. Failure that names it, also when another run has it.
+  // Opens or creates the journal of the index at `index_path`. images(): its content; nothing if the journal
+  // belongs to another folder or other features. A failure names the journal, also if another run holds it.
   [[nodiscard]] static Result<Journal> open(const std::string& index_path, const std::string& folder);
 
-  // Taken from the file by open(); the caller's to keep.
+  // The images that open() read. Moves them to the caller.
   [[nodiscard]] std::vector<IndexedImage> take_images() { return std::move(images_); }
 
-  // Failure that names the journal when it cannot be written.
+  // A failure names the journal if it cannot be written.
   [[nodiscard]] Status append(const IndexedImage& image);
 
-  // Takes it away: the index is complete.
+  // Deletes the journal once the index is complete.
   void remove();
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   Journal(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
-  // Reads what is sound, drops the rest and leaves the file ready to be appended to.
+  // Reads the intact records, drops the rest, and prepares the file for appending.
   [[nodiscard]] Status recover(const std::string& folder);
 
   std::string path_;
   Descriptor file_;
-  std::uint64_t offset_ = 0;  // where the next record goes
+  std::uint64_t offset_ = 0;  // position of the next record
   std::vector<IndexedImage> images_;
 };
 

@@ -1,6 +1,6 @@
-// Records: the frame that index files and journals are made of. A file is a mark of 16 letters that says what
-// it is, a version, and records, each with a checksum that also covers its place, so that a record that is
-// altered, cut, missing or moved is noticed.
+// Records: the common format of index files and journals. A file begins with a mark of 16 letters, which
+// identifies its type, and a version. Records follow. Each has a checksum that also covers its position, so
+// that altered, truncated, missing and moved records are detected.
 //
 //   mark      16 bytes
 //   version   u32
@@ -26,27 +26,28 @@ inline constexpr std::size_t first_record_offset = mark_size + 4;
 // The beginning of a file. mark: 16 letters.
 [[nodiscard]] std::vector<std::byte> file_start(std::string_view mark, std::uint32_t version);
 
-// A record that is to be at `offset`. Payloads are below 4 GiB.
+// Encodes a record for position `offset`. Payloads are below 4 GiB.
 [[nodiscard]] std::vector<std::byte> record_bytes(std::uint64_t offset, std::uint32_t kind,
                                                   std::span<const std::byte> payload);
 
 struct Record {
   std::uint64_t offset = 0;
   std::uint32_t kind = 0;
-  std::span<const std::byte> payload;  // within the file's bytes
+  std::span<const std::byte> payload;  // points into the file's bytes
 };
 
-// Goes through the records of a file in memory.
+// Iterates over the records of a file in memory.
 class RecordReader {
  public:
-  // A failure says what is wrong without naming the file: `what` is no such file, another version, cut short.
+  // A failure gives the problem but not the file's name: not a file of type `what`, another version,
+  // truncated.
   [[nodiscard]] static Result<RecordReader> open(std::span<const std::byte> file, std::string_view mark,
                                                  std::uint32_t version, std::string_view what);
 
-  // The next record, none at the end. A failure says what is wrong and at which byte.
+  // The next record; nullopt at the end. A failure gives the problem and the byte.
   [[nodiscard]] Result<std::optional<Record>> next();
 
-  // Up to where all records were sound.
+  // End of the last intact record.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
  private:

@@ -1,4 +1,4 @@
-// Region features: what is kept of an image for comparison.
+// Region features: the data by which images are compared.
 #pragma once
 
 #include "similar/image/image.h"
@@ -12,16 +12,16 @@ namespace millrace::similar {
 
 inline constexpr std::size_t feature_count = 14;
 
-// Changes whenever the same picture no longer gives the same features; index files record it.
+// Change this if the same picture no longer gives the same features; index files record it.
 inline constexpr unsigned feature_version = 2;
 
-// No feature of an image is larger, by far; distances in whole numbers rely on it.
+// Far above any feature of an image; integer distances rely on it.
 inline constexpr float largest_feature = 16;
 
 using Features = std::array<float, feature_count>;
 
-// A region: the features of Lv, Charikar and Li ("Image Similarity Search with Compact Data Structures",
-// CIKM 2004), scaled so that their Euclidean distance is the ground distance of comparison.
+// A region: the features of Lv, Charikar and Li ("Image Similarity Search with Compact Data Structures", CIKM
+// 2004), scaled so that their Euclidean distance is the ground distance of comparison.
 //
 //   0..8   for hue, saturation, value (each 0 to 1) the first three colour moments: mean, standard deviation,
 //          cube root of the third central moment (Stricker and Orengo, "Similarity of Color Images", 1995)
@@ -29,12 +29,13 @@ using Features = std::array<float, feature_count>;
 //          lengths relative to the image's sides
 struct Region {
   Features features{};
-  // Square root of the area over the sum of the roots: large regions count, but not all.
+  // Square root of the area, divided by the sum of all roots, so that large regions count more but do not
+  // dominate.
   float weight = 0;
   bool operator==(const Region&) const = default;
 };
 
-// One region for each of `segmentation`, which is of `image`; in its order. Weights sum to 1.
+// One region per region of `segmentation`, in its order. `segmentation` must be of `image`. Weights sum to 1.
 [[nodiscard]] std::vector<Region> extract_features(const Image& image, const Segmentation& segmentation);
 
 // Euclidean.

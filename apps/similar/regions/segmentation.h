@@ -1,4 +1,4 @@
-// Segmentation: an image divided into regions of like colour.
+// Segmentation: an image divided into regions of similar colour.
 #pragma once
 
 #include "similar/image/image.h"
@@ -15,16 +15,16 @@ struct Segmentation {
 };
 
 struct SegmentationOptions {
-  // Q: how many regions the image is supposed to be made of. More of them, finer regions.
+  // Q: assumed number of regions in the image. Larger values give finer regions.
   double complexity = 64;
-  // A region smaller than this share of the image joins the neighbour at its faintest edge. At least 1/65536,
-  // so that the labels suffice.
+  // A smaller region, as a share of the image, is merged across its faintest edge. At least 1/65536, so that
+  // labels fit into 16 bits.
   double least_share = 0.005;
 };
 
-// Statistical region merging (Nock and Nielsen, "Statistical Region Merging", IEEE TPAMI 26(11), 2004):
-// neighbouring pixels in the order of their greatest difference in a channel; the regions of a pair are
-// merged where the means of every channel differ by at most sqrt(b(R)^2 + b(R')^2), with
+// Statistical region merging (Nock and Nielsen, "Statistical Region Merging", IEEE TPAMI 26(11), 2004).
+// Neighbouring pixels are visited in the order of their greatest difference in a channel. The regions of a
+// pair are merged if the means of every channel differ by at most sqrt(b(R)^2 + b(R')^2), with
 //
 //   b(R)^2 = g^2 / (2 Q |R|) * ln(|R_|R|| / delta),  ln |R_n| = min(g, n) ln(n + 1),  delta = 1 / (6 |I|^2),
 //

@@ -1,4 +1,4 @@
-// The answers to a query as a page to look at.
+// Shows the answers to a query as an HTML page.
 #pragma once
 
 #include "similar/index/image_index.h"
@@ -10,9 +10,8 @@
 
 namespace millrace::similar {
 
-// A whole HTML document without references to anything outside: a row for each image asked about, with its
-// answers from left to right. Every thumbnail is in it once, however often it is shown; an image without one
-// is shown by its name.
+// A self-contained HTML document with one row per query image, its answers from left to right. Every
+// thumbnail is embedded once, however often it is shown. An image without a thumbnail is shown by its name.
 [[nodiscard]] std::string html_page(std::span<const QueryAnswer> answers, const ImageIndex& index,
                                     const Thumbnails& thumbnails);
 

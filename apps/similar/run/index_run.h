@@ -1,4 +1,4 @@
-// Index run: the stream that makes an index of a folder's images.
+// Index run: the stream that indexes a folder's images.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -19,13 +19,13 @@ namespace millrace::similar {
 struct IndexRun {
   std::string folder;  // absolute
   std::vector<ImageFile> files;
-  // Images whose features are known already. Those that a file equals by name, size and time of change are
-  // taken as they are.
+  // Images with known features. A file with the same name, size and modification time as one of them reuses
+  // it.
   std::vector<IndexedImage> known;
-  Journal* journal = nullptr;  // where new images are noted as soon as they are described; may be null
+  Journal* journal = nullptr;  // records each new image as soon as its features are known; may be null
   stream::RunOptions options;
-  // 1 to most_readers: files are read by so many threads of their own, and all computing is one stage; 0: the
-  // source reads.
+  // 1 to most_readers: this many extra threads read files, and all computing is one stage; 0: the source
+  // reads.
   int readers = 0;
   // Called by one thread at a time, in order.
   std::function<void(const Error& reason)> on_unreadable = [](const Error&) {};
@@ -33,15 +33,15 @@ struct IndexRun {
 };
 
 struct IndexOutcome {
-  Status status;  // interrupted, or a journal that cannot be written; unreadable images are none
+  Status status;  // interrupted, or a journal that cannot be written; unreadable images are not errors
   ImageIndex index;
   std::size_t reused = 0;
   std::size_t unreadable = 0;
   stream::RunReport report;
 };
 
-// The index holds the images in the order of `files` without the unreadable ones; it is the same for every
-// strategy and number of threads, and however much was known.
+// The index has the readable images in the order of `files`. It does not depend on strategy, threads or
+// reused features.
 [[nodiscard]] IndexOutcome run_index(IndexRun run, pool::Team& team);
 
 }  // namespace millrace::similar

@@ -1,5 +1,5 @@
-// The stages that every image goes through, whether it is indexed or asked about: read, load, segment,
-// extract. Each is a function of what came before alone.
+// The stages of every image, whether indexed or queried: read, load, segment, extract. Each depends only on
+// the output of the stage before.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -21,12 +21,12 @@
 
 namespace millrace::similar {
 
-// An image on its way: an item of a stream. A failure does not end the stream; it travels on in the image's
-// place, so that it is reported in order.
+// An image in the stream. A failure does not end the stream but takes the image's place, so that it is
+// reported in order.
 template <class T> struct Job {
   ImageFile file;
   std::optional<T> value;
-  Error error;  // where there is no value
+  Error error;  // if there is no value
 
   void set(Result<T> result) {
     if (result)
@@ -36,7 +36,7 @@ template <class T> struct Job {
   }
 };
 
-// The job with fn(value) in place of the value, fn returning U or Result<U>; a failure is passed on.
+// Replaces the value by fn(value), where fn returns U or Result<U>; passes a failure on.
 template <class T, class Fn> [[nodiscard]] auto next_job(Job<T> job, Fn fn) {
   using Returned = decltype(fn(std::move(*job.value)));
   constexpr bool may_fail = requires { typename Returned::error_type; };
@@ -50,10 +50,9 @@ template <class T, class Fn> [[nodiscard]] auto next_job(Job<T> job, Fn fn) {
   return next;
 }
 
-// The side of the square that images are resized to before they are segmented, in pixels, whatever their
-// shape.
+// Images are resized to a square with this side in pixels, whatever their shape, before segmentation.
 inline constexpr int analysed_side = 128;
-// They are decoded at twice that size at least, for the resizing to have something to choose from.
+// Minimum size for decoding: twice that, so that resizing has enough pixels.
 inline constexpr int decoded_side = 2 * analysed_side;
 
 struct EncodedImage {
@@ -65,11 +64,11 @@ struct SegmentedImage {
   Segmentation segmentation;
 };
 
-// What a job occupies at most on its way through the stages, in bytes.
+// Maximum memory of a job on its way through the stages, in bytes.
 [[nodiscard]] std::size_t working_bytes(const Job<EncodedImage>& job);
 
-// Reads the file and its header. An image that takes more than `most_bytes` by working_bytes() is an error,
-// and so is a file that is larger, which is not read then. Errors here and below name the file.
+// Reads the file and its header. Error if the image needs more than `most_bytes` by working_bytes(). A file
+// that is larger than that is an error too and is not read. Errors here and below name the file.
 [[nodiscard]] Job<EncodedImage> read_stage(ImageFile file,
                                            std::size_t most_bytes = std::numeric_limits<std::size_t>::max());
 // Decodes, resizes and turns upright.
@@ -77,14 +76,14 @@ struct SegmentedImage {
 [[nodiscard]] Job<SegmentedImage> segment_stage(Job<Image> job);
 [[nodiscard]] Job<std::vector<Region>> extract_stage(Job<SegmentedImage> job);
 
-// The parallel input: names come in, files are read by threads of their own, and what is computed of a file
-// is one stage. How large a file's image is shows only when it is read, so of what it will take as much is
-// counted beforehand as photographs take (listed_bytes); of images that take more one at a time is worked on.
-// What is in progress may so take as much as one image may, on top of the budget.
+// Parallel input: the items are names, extra threads read the files, and all computing of a file is one
+// stage. The size of a picture is unknown until its file is read. So each item is counted with the memory of
+// a typical photograph (listed_bytes), and larger images are processed one at a time. Memory in use can
+// therefore exceed the budget by that of one image.
 inline constexpr int most_readers = 1024;
 [[nodiscard]] std::size_t listed_bytes(const ImageFile& file);
 
-// load, segment, extract. Copies share the turn of the large images. Safe to call from several threads.
+// load, segment, extract. Copies share the lock that admits one large image at a time. Thread-safe.
 class DescribeStage {
  public:
   [[nodiscard]] Job<std::vector<Region>> operator()(Job<EncodedImage> job) const;
@@ -93,7 +92,7 @@ class DescribeStage {
   std::shared_ptr<std::mutex> large_ = std::make_shared<std::mutex>();
 };
 
-// All of them, one after the other.
+// All stages in sequence.
 [[nodiscard]] Result<std::vector<Region>> describe_file(const std::string& path);
 
 }  // namespace millrace::similar

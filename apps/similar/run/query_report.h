@@ -1,4 +1,4 @@
-// The answers to a query as text and JSON.
+// Reports the answers to a query as text and JSON.
 #pragma once
 
 #include "similar/index/image_index.h"
@@ -11,8 +11,8 @@
 
 namespace millrace::similar {
 
-// The path of the image asked about, then a line for each answer: two spaces, the distance, the path. Nothing
-// for an image that could not be read.
+// The path of the query image, then one line per answer: two spaces, distance, path. Empty for an image that
+// could not be read.
 [[nodiscard]] std::string to_text(const QueryAnswer& answer, const ImageIndex& index);
 
 // [{"image", "regions", "candidates", "answers": [{"image", "distance"}]} or {"image", "error"}]

@@ -1,4 +1,4 @@
-// Query run: the stream that answers which indexed images are like given ones.
+// Query run: the stream that finds the indexed images similar to given ones.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -16,22 +16,22 @@
 
 namespace millrace::similar {
 
-// What came of one image that was asked about.
+// Result for one query image.
 struct QueryAnswer {
   std::string path;
   std::size_t regions = 0;
   std::size_t candidates = 0;
-  // The most similar first. An image that cannot be read: an error that names it.
+  // Most similar first. An Error names an image that cannot be read.
   Result<std::vector<Answer>> answers;
 };
 
 struct QueryRun {
   std::vector<ImageFile> files;
-  std::size_t top = 10;                                       // how many answers, 1 or more
-  double farthest = std::numeric_limits<double>::infinity();  // answers of a larger distance are left out
+  std::size_t top = 10;                                       // maximum number of answers, at least 1
+  double farthest = std::numeric_limits<double>::infinity();  // answers with a larger distance are left out
   stream::RunOptions options;
-  // 1 to most_readers: files are read by so many threads of their own, and all computing is one stage; 0: the
-  // source reads.
+  // 1 to most_readers: this many extra threads read files, and all computing is one stage; 0: the source
+  // reads.
   int readers = 0;
   // Whether the images' sizes count against RunOptions::byte_budget.
   bool sized = true;
@@ -39,9 +39,9 @@ struct QueryRun {
   std::function<Status(QueryAnswer)> on_answer;
 };
 
-// Six stages: load and resize, segment, extract, look up, rank, output; fed by a source that reads the files.
-// With `readers` four: names, read, compute (all from load to rank), output.
-// The answers are the same for every strategy and number of threads.
+// Six stages: load and resize, segment, extract, look up, rank, output; the source reads the files. With
+// `readers`, four: names, read, compute (load to rank), output. The answers do not depend on strategy or
+// threads.
 [[nodiscard]] stream::Finished run_query(const ImageIndex& index, QueryRun run, pool::Team& team);
 
 }  // namespace millrace::similar

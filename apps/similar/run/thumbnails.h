@@ -1,4 +1,4 @@
-// Thumbnails: small pictures of images, made in parallel.
+// Thumbnails: makes small versions of images in parallel.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -18,13 +18,13 @@ struct Thumbnail {
   std::vector<std::byte> jpeg;
 };
 
-// No side is longer, in pixels.
+// Maximum length of a side in pixels.
 inline constexpr int longest_thumbnail_side = 220;
 
-// By path. Images that cannot be read have none.
+// By path. Images that cannot be read are left out.
 using Thumbnails = std::map<std::string, Thumbnail>;
 
-// Failure only when the run was stopped or there is no memory.
+// Failure only if the run was stopped or memory ran out.
 [[nodiscard]] Result<Thumbnails> make_thumbnails(const std::vector<std::string>& paths,
                                                  const stream::RunOptions& options, pool::Team& team);
 

@@ -1,14 +1,14 @@
-// Where a loop of OpenCV comes from.
+// Identifies the call site of a loop of OpenCV.
 #pragma once
 
 #include <cstdint>
 
 namespace millrace::opencv {
 
-// Equal for loops of one kind and number of parts; `data` is what OpenCV hands to a backend with its
-// callback. What kind it is, is read from the objects behind `data` as far as those lie on the stack of the
-// calling thread, where OpenCV has them: the type of the body, or of the function in it. Elsewhere nothing is
-// read, and loops of as many parts are one site.
+// Equal for loops of the same kind and number of parts. `data` is what OpenCV passes to a backend with its
+// callback. The kind is the type of the loop's body, or of the function in it. It is read from the objects
+// behind `data`, but only if they are on the calling thread's stack, where OpenCV keeps them. Otherwise all
+// loops with the same number of parts count as one site.
 [[nodiscard]] std::uint64_t call_site(const void* data, int count);
 
 }  // namespace millrace::opencv

@@ -1,5 +1,4 @@
-// LoopRunner: the loops of a library, shared out among as many threads as the place they come from has gain
-// of.
+// LoopRunner: runs a library's loops, each on the number of threads that is fastest for its call site.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -19,28 +18,28 @@
 
 namespace millrace::opencv {
 
-// Any thread may call any member at any time, also after a fork, where it makes workers of the child's own.
-// Destroyed once nobody has a loop under way.
+// Thread-safe, also after a fork: the child creates its own workers. Destroy it only when no loop is running.
 class LoopRunner {
  public:
-  // At most that many threads; below 1 what the process may use: its affinity and its quota, rounded up.
+  // most: maximum number of threads; below 1 the number that the process may use, by its affinity and its
+  // quota, rounded up.
   explicit LoopRunner(int most = 0);
   ~LoopRunner();
   LoopRunner(const LoopRunner&) = delete;
   LoopRunner& operator=(const LoopRunner&) = delete;
 
-  // Calls body(begin, end) for ranges that cover [0, count) once, and returns when all is done. site: where
-  // the loop comes from; times are kept for each. A loop within a loop is run by its own thread. An exception
-  // of the body is thrown again once all is done.
+  // Calls body(begin, end) for ranges that cover [0, count) once, and returns when all are done. site: the
+  // call site, for which times are kept. A loop inside a loop runs on its own thread. An exception of the
+  // body is rethrown once all ranges are done.
   void run(std::uint64_t site, int count, pool::FunctionRef<void(int begin, int end)> body);
 
-  // Of the calling thread, in its loop: 0 to most() - 1.
+  // Rank of the calling thread in its loop: 0 to most() - 1.
   [[nodiscard]] static int rank();
   [[nodiscard]] int most() const { return most_.load(std::memory_order_relaxed); }
-  // Below 1: again what the process may use.
+  // Below 1: again the number that the process may use.
   void set_most(int threads);
 
-  // One line for each site, those that took longest first.
+  // One line per site, the longest-running first.
   [[nodiscard]] std::string report();
 
  private:
@@ -53,18 +52,19 @@ class LoopRunner {
   struct Own {
     pid_t process;
     std::mutex mutex = {};
-    // With the mutex held. The last one is the largest, and is used; the others may have loops under way.
+    // Guarded by the mutex. The last one is the largest and is used; loops may still be running on the
+    // others.
     std::vector<std::unique_ptr<pool::SharedWorkers>> workers = {};
-    std::unordered_map<std::uint64_t, Site> sites = {};  // no more than most_sites
+    std::unordered_map<std::uint64_t, Site> sites = {};  // at most most_sites
 
-    // For that many threads; null: none are to be had.
+    // Workers for this many threads; null if none can be created.
     [[nodiscard]] pool::SharedWorkers* workers_for(int threads);
   };
   static constexpr std::size_t most_sites = 4096;
 
   [[nodiscard]] Own& of_this_process();
 
-  // relaxed: a number, publishes nothing
+  // relaxed: a number that publishes no other data
   std::atomic<int> most_;
   std::atomic<Own*> own_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// What the user asked `millrace batch` for, and the jobs that it means.
+// Options of `millrace batch`, and the jobs planned from them.
 #pragma once
 
 #include "millrace/image/pipeline/pipeline.h"
@@ -15,35 +15,34 @@
 namespace millrace::cli {
 
 struct BatchOptions {
-  run::RunOptions run;             // what jobs have in common, but for pipeline, input and output
+  run::RunOptions run;             // common to all jobs, except pipeline, input and output
   std::vector<std::string> words;  // PIPELINE INPUT..., or with a job file nothing or PIPELINE
   std::string job_file;
-  std::string output;  // a pattern or a folder; empty where none is given
+  std::string output;  // a pattern or a folder; empty if not given
   std::string suffix;
-  std::string memory;    // as "2G"; empty: half of what is to be had
-  int side_by_side = 0;  // 0: chosen
+  std::string memory;    // for example "2G"; empty: half of the usable memory
+  int side_by_side = 0;  // 0: chosen automatically
   bool resume = false;
 };
 
-// What is wrong with an empty one that is given: a variable of a script that is not set. Hours of work would
-// go nowhere.
+// Message for an empty output name, usually from an unset variable in a script. Hours of work would be lost.
 inline constexpr const char* no_output_name =
     "the output has no name; give 'null' where nothing is to be kept";
 
-// A job as it will be run.
+// A job that is ready to run.
 struct PlannedJob {
   run::RunOptions options;
   image::Pipeline pipeline;
-  std::string pipeline_text;  // in one spelling
+  std::string pipeline_text;  // canonical text
   run::JobIdentity identity;
 };
 
-// All jobs, in the order they were given. Usage errors, with file and line where they are from a job file; of
-// what is wrong with the jobs together too: two have one output. Interrupted where it is stopped.
+// All jobs in the given order. Usage errors give file and line if they are from a job file, and include
+// conflicts between jobs, such as two with one output. Interrupted if stopped.
 [[nodiscard]] Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worker_limit,
                                                         const std::stop_token& stop);
 
-// What a run of it is told.
+// The settings of the job's run.
 [[nodiscard]] Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit);
 
 // "1500M", "2G", "2GiB", or bytes.

@@ -1,4 +1,4 @@
-// What a batch did, for people and for programs.
+// Reports the results of a batch, for people and for programs.
 #pragma once
 
 #include "millrace/cli/batch/batch_options.h"
@@ -16,9 +16,9 @@ namespace millrace::cli {
 struct BatchReport {
   struct Job {
     const PlannedJob* planned = nullptr;
-    std::int64_t frames_before = 0;  // of one that an earlier batch has done
+    std::int64_t frames_before = 0;  // of a job done by an earlier batch
     bool skipped = false;
-    run::BatchResult result;  // of one that was not skipped
+    run::BatchResult result;  // of a job that was not skipped
   };
   std::vector<Job> jobs;
   double wall_seconds = 0;
@@ -27,7 +27,7 @@ struct BatchReport {
   std::int64_t peak_rss_bytes = 0;
   std::vector<std::string> decisions;
 
-  // Of this batch.
+  // Totals of this batch.
   [[nodiscard]] std::int64_t frames() const;
   [[nodiscard]] std::uint64_t output_bytes() const;
 };

@@ -1,5 +1,5 @@
-// EarlierWork: which jobs of a batch were done by an earlier one, by the records beside their outputs, and
-// the notes for the next one.
+// EarlierWork: finds the jobs that an earlier batch has done, by the records next to their outputs, and
+// updates those records.
 #pragma once
 
 #include "millrace/cli/batch/batch_options.h"
@@ -19,22 +19,22 @@ namespace millrace::cli {
 class EarlierWork {
  public:
   struct Found {
-    bool done = false;        // nothing is left to do
-    bool ours = false;        // what is there may be overwritten
-    std::int64_t frames = 0;  // of what is done
+    bool done = false;        // the job can be skipped
+    bool ours = false;        // the existing output may be overwritten
+    std::int64_t frames = 0;  // of the finished output
   };
 
-  // overwrite, resume: as asked for.
+  // overwrite, resume: the user's options.
   EarlierWork(bool overwrite, bool resume) : overwrite_(overwrite), resume_(resume) {}
 
-  // By job. Usage errors where an output exists that is not to be overwritten, or cannot be written; failure
-  // where the record of what is done cannot be read; interrupted where it is stopped.
+  // Indexed by job. Usage error if an output exists and must not be overwritten, or cannot be written.
+  // Failure if a record cannot be read; interrupted if stopped.
   [[nodiscard]] Result<std::vector<Found>> look_at(const std::vector<PlannedJob>& jobs,
                                                    const std::stop_token& stop);
 
-  // Any thread: when a job begins, is complete, and has ended in any way. Nothing is left to do where another
-  // batch has done it meanwhile; failure where one is at it. Where a note cannot be kept, a warning says so;
-  // the work goes on.
+  // Thread-safe. Call them when a job begins, is complete, and has ended in any way. begin() reports the job
+  // as done if another batch has done it meanwhile, and fails if another batch is working on it. If a record
+  // cannot be written, a warning says so and the work continues.
   [[nodiscard]] Result<Found> begin(const PlannedJob& job);
   void note_done(const PlannedJob& job, std::int64_t frames);
   void end(const PlannedJob& job);
@@ -42,7 +42,7 @@ class EarlierWork {
   [[nodiscard]] std::vector<std::string> warnings() const;
 
  private:
-  // Null for outputs that are no files.
+  // Null for outputs that are not files.
   [[nodiscard]] run::KeptRecord* record_of(const PlannedJob& job);
   [[nodiscard]] Result<run::KeptRecord*> record_in(const std::filesystem::path& folder);
   void warn(const Status& noted);
@@ -50,7 +50,7 @@ class EarlierWork {
   bool overwrite_;
   bool resume_;
   std::map<std::filesystem::path, std::unique_ptr<run::KeptRecord>> records_;  // complete after look_at()
-  mutable std::mutex mutex_;                                                   // of all that follows
+  mutable std::mutex mutex_;                                                   // guards all members below
   std::map<const PlannedJob*, Descriptor> claims_;
   std::vector<std::string> warnings_;
 };

@@ -1,4 +1,4 @@
-// `millrace plan`, `millrace chunk`, `millrace join`: a run divided among any number of machines.
+// `millrace plan`, `millrace chunk`, `millrace join`: divide a run among any number of machines.
 #pragma once
 
 #include "millrace/cli/command/command.h"

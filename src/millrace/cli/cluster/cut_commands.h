@@ -1,5 +1,5 @@
-// `millrace cut` and `millrace node`: a pipeline in sections on several machines, for a stream that one
-// cannot hold.
+// `millrace cut` and `millrace node`: a live split, which spreads a pipeline over several machines if one is
+// too slow for the stream.
 #pragma once
 
 #include "millrace/cli/command/command.h"

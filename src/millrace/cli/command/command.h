@@ -1,5 +1,5 @@
-// A verb of the `millrace` program adds itself to the command line; what it then does is called when its
-// words are there.
+// Verbs of the `millrace` program. Each adds itself to the command line; if the user gives the verb, its
+// action runs.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,7 +10,7 @@
 
 namespace millrace::cli {
 
-// What a verb does; its Error becomes one line on standard error and the exit code.
+// The work of a verb. Its Error becomes one line on standard error and the exit code.
 using Action = std::function<Status()>;
 
 }  // namespace millrace::cli

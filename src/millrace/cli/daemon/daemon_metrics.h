@@ -1,5 +1,5 @@
-// What a daemon knows as metrics for Prometheus. Labels name programs and control groups, never threads: of
-// these there may be hundreds of thousands.
+// Exports the daemon's state as metrics for Prometheus. Labels name programs and control groups, never
+// threads, because there can be hundreds of thousands of threads.
 #pragma once
 
 #include <memory>
@@ -9,20 +9,20 @@
 
 namespace millrace::cli {
 
-// Of a reply to Status, in the text format.
+// Converts a reply to Status to Prometheus' text format.
 [[nodiscard]] std::string metrics_text(const nlohmann::json& status);
 
-// Answers GET /metrics at a port of this machine, by threads of its own.
+// Answers GET /metrics on a port of this machine, with its own threads.
 class MetricsExposer {
  public:
-  // where: "127.0.0.1:9464". Where nothing can listen there, trouble is told once on standard error, and
-  // nothing else happens: metrics are no reason to end.
+  // where: "127.0.0.1:9464". If it cannot listen there, it prints one message on standard error and does
+  // nothing else: the daemon must not end because of metrics.
   explicit MetricsExposer(const std::string& where);
   MetricsExposer(const MetricsExposer&) = delete;
   MetricsExposer& operator=(const MetricsExposer&) = delete;
   ~MetricsExposer();
 
-  // What is answered from now on. Any thread may call it.
+  // Sets the state for later requests. Any thread.
   void publish(const nlohmann::json& status);
 
  private:

@@ -7,8 +7,8 @@
 
 namespace millrace::cli {
 
-// Until q, or a signal that ends programs. seconds: between two pictures. Failure where there is no daemon,
-// or it ends, or standard output is no terminal that can be drawn on.
+// Runs until q or a terminating signal. seconds: refresh interval. Failure if there is no daemon, if it ends,
+// or if standard output is not a suitable terminal.
 [[nodiscard]] Status show_top(const std::string& socket, double seconds);
 
 }  // namespace millrace::cli

@@ -5,7 +5,7 @@
 
 namespace millrace::cli {
 
-// ignored_signals: as this process found them when it began; the program that is run inherits them.
+// ignored_signals: as at the start of this process; the started program inherits them.
 void add_exec_command(CLI::App& app, Action& action, const placement::IgnoredSignals& ignored_signals);
 
 }  // namespace millrace::cli

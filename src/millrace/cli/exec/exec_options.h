@@ -29,13 +29,13 @@ struct ExecOptions {
   bool profiles = true;
   bool quiet = false;
   std::string json;
-  bool force = false;                         // json overwrites what exists
-  placement::IgnoredSignals ignored_signals;  // when this process began
+  bool force = false;                         // json overwrites an existing file
+  placement::IgnoredSignals ignored_signals;  // at the start of this process
 };
 
 void add_options(CLI::App& verb, ExecOptions& options);
 
-// Usage error for values that mean nothing. Reads rule files and loads policies.
+// Usage error for invalid values. Reads rule files and loads policies.
 [[nodiscard]] Result<placement::RunSettings> to_settings(const ExecOptions& options);
 
 }  // namespace millrace::cli

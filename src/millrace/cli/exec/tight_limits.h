@@ -1,16 +1,16 @@
-// Limits under which `millrace exec` does not follow a program, but becomes it.
+// Detects limits so tight that `millrace exec` must replace itself by the program instead of following it.
 #pragma once
 
 #include <string>
 
 namespace millrace::cli {
 
-// What is too little here to follow a program beside it, as "12 MiB of address space"; "" where nothing is.
-// A program that fits in takes part in the same limits: millrace must not be what it ends by.
+// The resource that is too scarce for following a program, for example "12 MiB of address space"; "" if there
+// is none. The program shares the limits with millrace and must not fail because of it.
 [[nodiscard]] std::string too_little_to_follow();
 
-// The place of the program's name in the arguments of `millrace exec`, behind the first "--"; 0: there is
-// none, as where a process is joined.
+// Index of the program's name in the arguments of `millrace exec`, after the first "--"; 0 if there is none,
+// for example when joining a process.
 [[nodiscard]] int program_in(int count, char** arguments);
 
 }  // namespace millrace::cli

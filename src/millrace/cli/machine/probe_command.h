@@ -1,4 +1,4 @@
-// `millrace machine --probe`: what PUs share in truth.
+// `millrace machine --probe`: measures which resources PUs really share.
 #pragma once
 
 #include "millrace/base/json_output.h"
@@ -10,11 +10,11 @@
 namespace millrace::cli {
 
 struct ProbeOptions {
-  std::string cpus;  // a list; "": all that can be used
+  std::string cpus;  // a list; "": all usable CPUs
   bool watch = false;
   double every_s = 1;
   std::optional<int> times;
-  JsonOutput json;  // of --watch a line for each round, on standard output alone
+  JsonOutput json;  // with --watch one line per round, only on standard output
 };
 
 [[nodiscard]] Status probe_machine(const ProbeOptions& options);

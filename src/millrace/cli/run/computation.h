@@ -1,4 +1,4 @@
-// `millrace run` without a stream: what looks at computation alone.
+// Modes of `millrace run` that measure computation alone, without a stream.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -12,24 +12,23 @@
 
 namespace millrace::cli {
 
-// What a command works with; all outlive it.
+// Context of these commands; everything must outlive it.
 struct RunContext {
   const run::RunOptions& options;
   const image::Pipeline& pipeline;
   image::Planes planes;
-  const image::Schedule& schedule;  // where it is fixed
+  const image::Schedule& schedule;  // if it is fixed
   run::Workplace& workplace;
   const Interrupt& interrupt;
 };
 
-// Usage error where what looks at computation alone was asked for with what only a run from input to output
-// has any use for.
+// Usage error if measuring computation is combined with options that only affect a run from input to output.
 [[nodiscard]] Status check_computation(const run::RunOptions& options);
 
-// --measure: computation alone, on frames in memory as floats, as the execution-structures paper measures it.
+// --measure: times computation alone, on frames in memory as floats, like the execution-structures paper.
 [[nodiscard]] Status measure_run(const RunContext& context, run::RunReport& report);
 
-// --count: the pixels that each stage reads, by the scalar evaluator.
+// --count: counts the pixels that each stage reads, with the scalar evaluator.
 [[nodiscard]] Status count_run(const RunContext& context);
 
 }  // namespace millrace::cli

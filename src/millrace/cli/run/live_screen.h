@@ -1,4 +1,4 @@
-// LiveScreen: the whole terminal as a view of a run.
+// LiveScreen: shows a run on the whole terminal.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -16,25 +16,26 @@ struct screen;  // of ncurses
 
 namespace millrace::cli {
 
-// On the terminal of standard error, whatever standard input and output are. A thread of its own draws, so
-// that the view follows the terminal's size also while a frame takes long. One at a time in a process.
+// Uses the terminal of standard error, independent of standard input and output. A separate thread draws, so
+// that the view follows changes of the terminal's size even if a frame takes long. One instance per process
+// at a time.
 class LiveScreen {
  public:
-  // Usage error where standard error is no terminal, or one that text cannot be placed on.
+  // Usage error if standard error is not a terminal, or one without cursor positioning.
   [[nodiscard]] static Result<std::unique_ptr<LiveScreen>> open();
-  // The terminal is as it was before.
+  // Restores the terminal.
   ~LiveScreen();
   LiveScreen(const LiveScreen&) = delete;
   LiveScreen& operator=(const LiveScreen&) = delete;
 
-  // Is drawn soon. Any thread.
+  // Displays this state soon. Any thread.
   void show(report::LiveRun run);
 
  private:
   struct Close {
     void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
   };
-  // What ncurses takes over where nobody else has, and does not give back.
+  // Signals for which ncurses installs handlers, if there are none, without restoring them.
   static constexpr std::array taken_signals = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 
   LiveScreen() = default;
@@ -45,7 +46,7 @@ class LiveScreen {
   std::unique_ptr<std::FILE, Close> input_;
   std::array<struct sigaction, taken_signals.size()> before_{};
   screen* screen_ = nullptr;
-  std::mutex mutex_;  // of the next two
+  std::mutex mutex_;  // guards the next two members
   std::condition_variable_any changed_;
   report::LiveRun run_;
   std::jthread painter_;

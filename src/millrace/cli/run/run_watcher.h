@@ -1,4 +1,4 @@
-// RunWatcher: shows on a LiveScreen what a run is at.
+// RunWatcher: shows the progress of a run on a LiveScreen.
 #pragma once
 
 #include "millrace/cli/run/live_screen.h"
@@ -10,18 +10,18 @@
 
 namespace millrace::cli {
 
-// Used by the thread of the run, which is the process's first. The screen must outlive it.
+// Used by the run's thread, which is the first of the process. The screen must outlive it.
 class RunWatcher {
  public:
-  // cpus: that the process may use.
+  // cpus: number of CPUs that the process may use.
   RunWatcher(LiveScreen& screen, const run::RunOptions& options, int cpus);
 
-  // After a turn of the run; costs next to nothing but ten times a second.
+  // Call it after each batch of frames. It does real work only ten times a second.
   void look(const run::RunSnapshot& snapshot);
 
  private:
   void add_sample(report::LiveSample sample);
-  // What lies between the samples that are shown.
+  // Computes the figures between the first and the last sample.
   void judge();
   void show_search(const image::AdaptiveScheduler& search, const image::Schedule& in_use);
 

@@ -1,4 +1,4 @@
-// `millrace simulate placement`: threads on a machine that share execution units and caches.
+// `millrace simulate placement`: threads that share execution units and caches of a machine.
 #pragma once
 
 #include "millrace/cli/command/command.h"

@@ -1,4 +1,4 @@
-// The studies whose page is a comparison with a paper: which there are, and how one comes about.
+// Studies whose page is a comparison with a paper: lists and runs them.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -13,14 +13,13 @@
 namespace millrace::cli {
 
 struct ComparisonRequest {
-  std::vector<std::string> names;  // of studies, or of groups of them
-  // Of x264, the small and the large one; of decoders, what their streams are made of. Made where there are
-  // none.
+  std::vector<std::string> names;  // of studies, or of groups of studies
+  // For x264, the small and the large clip; for decoders, the sources of their streams. Generated if empty.
   std::vector<std::string> clips;
-  std::string photos;       // of the image search; made where empty
-  std::string stream;       // to be packed; made where empty
-  std::string programs;     // the folder of the programs that are run; see find_program()
-  std::optional<int> runs;  // of each setting
+  std::string photos;       // for the image search; generated if empty
+  std::string stream;       // to pack; generated if empty
+  std::string programs;     // folder of the programs to run; see find_program()
+  std::optional<int> runs;  // per setting
   bool quick = false;
   bool progress = true;
 };
@@ -28,10 +27,10 @@ struct ComparisonRequest {
 // Whether a word names one of these studies, or a group of them.
 [[nodiscard]] bool is_comparison(const std::string& name);
 
-// Whether one of these studies is made of clips that the user may give.
+// Whether one of these studies uses clips that the user may supply.
 [[nodiscard]] bool shows_clips(const std::vector<std::string>& names);
 
-// Of names that are comparisons. Fails where a program cannot be run, and where it is interrupted.
+// `names` must be comparisons. Failure if a program cannot be run or the study is interrupted.
 [[nodiscard]] Result<report::ComparisonPage> measure_comparisons(const ComparisonRequest& request,
                                                                  const Interrupt& interrupt);
 

@@ -1,4 +1,4 @@
-// Inputs of studies where the user gives none: the same bytes on every machine.
+// Generates inputs of studies if the user gives none: the same bytes on every machine.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -8,18 +8,17 @@
 
 namespace millrace::cli {
 
-// Pictures of coloured shapes as PNG files, 0000.png and so on, `side` pixels wide and three quarters as
-// high.
+// PNG files with coloured shapes, 0000.png and so on; width `side`, height three quarters of it.
 [[nodiscard]] Status make_photos(const std::filesystem::path& folder, int count, int side);
 
-// A file of so many bytes of words as logs and sources have them, a third of it a second time.
+// A file of this size with words as in logs and source code; a third of it is a repetition.
 [[nodiscard]] Status make_stream(const std::filesystem::path& file, std::size_t bytes);
 
-// A page of lines of letters, made of strokes: PBM (P4), 1920x1080.
+// A page with lines of letters made of strokes: PBM (P4), 1920x1080.
 [[nodiscard]] Status make_text_image(const std::filesystem::path& file);
 
 struct ClipSize {
-  int width = 0;  // even, as the height
+  int width = 0;  // even, like the height
   int height = 0;
   int frames = 0;
 };

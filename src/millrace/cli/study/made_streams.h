@@ -1,4 +1,4 @@
-// Coded streams for studies of decoders, made by ffmpeg.
+// Encodes streams for studies of decoders with ffmpeg.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -11,16 +11,16 @@
 
 namespace millrace::cli {
 
-// Whether a program is found as a shell finds it.
+// Whether the program is found on PATH, as in a shell.
 [[nodiscard]] bool is_installed(const std::string& program);
 
-// Where the stream of that number lies in `folder`, once it is made.
+// File in `folder` of the stream with this number, once it is made.
 [[nodiscard]] std::filesystem::path stream_file(const std::filesystem::path& folder,
                                                 const report::DecoderStream& stream, report::Decoder decoder);
 
-// Makes it of these clips, which the streams take in turn, each scaled and from another frame on, and again
-// from its beginning where it is too short; of test pictures with grain where there are none. H.264:
-// baseline, four slices a frame; AV1: four tiles a frame. Failure with the last line of ffmpeg.
+// Encodes the stream. The streams use the clips in turn, each scaled, from a different first frame, and
+// repeated if too short. Without clips they are test pictures with grain. H.264: baseline, four slices per
+// frame; AV1: four tiles per frame. A failure has the last line of ffmpeg.
 [[nodiscard]] Status make_coded_stream(const std::filesystem::path& folder,
                                        const std::vector<std::string>& clips,
                                        const report::DecoderStream& stream, report::Decoder decoder,

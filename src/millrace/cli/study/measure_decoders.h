@@ -1,4 +1,4 @@
-// Measures what the studies of the UDispatch+ paper on decoders show: runs ffmpeg and dav1d.
+// Measures the UDispatch+ paper's studies of decoders by running ffmpeg and dav1d.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -12,15 +12,15 @@ namespace millrace::cli {
 
 struct DecoderRequest {
   std::vector<report::DecoderStudy> studies;
-  std::vector<std::string> clips;  // what the streams are made of; none: test pictures
+  std::vector<std::string> clips;  // sources of the streams; if empty, test pictures
   std::string programs;            // see find_program()
-  int executions = 20;             // of each setting; they take turns
+  int executions = 20;             // per setting; settings take turns
   bool quick = false;              // two short streams
   bool progress = true;
 };
 
-// Usage error that says what to install where ffmpeg is missing, or cannot encode; a missing dav1d is left
-// out and named.
+// If ffmpeg is missing or cannot encode, the usage error says what to install. A missing dav1d is left out
+// and named.
 [[nodiscard]] Result<report::DecoderObservations> measure_decoders(const DecoderRequest& request,
                                                                    const machine::MachineReport& machine,
                                                                    const Interrupt& interrupt);

@@ -1,4 +1,4 @@
-// Measures what the studies of the UDispatch+ paper show: runs millrace-skipline.
+// Measures the UDispatch+ paper's studies by running millrace-skipline.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -13,7 +13,7 @@ namespace millrace::cli {
 struct DispatchRequest {
   std::vector<report::DispatchStudy> studies;
   std::string programs;  // see find_program()
-  int executions = 100;  // of each setting; they take turns
+  int executions = 100;  // per setting; settings take turns
   bool progress = true;
 };
 

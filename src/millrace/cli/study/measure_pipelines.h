@@ -1,4 +1,4 @@
-// Measures what the studies of the pipeline paper show: runs millrace-similar and millrace-dedup.
+// Measures the pipeline paper's studies by running millrace-similar and millrace-dedup.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -12,15 +12,16 @@ namespace millrace::cli {
 
 struct PipelineRequest {
   std::vector<report::PipelineStudy> studies;
-  std::string photos;    // a folder of images; made where empty
-  std::string stream;    // a file to pack; made where empty
-  std::string programs;  // the folder of the programs; see find_program()
-  int runs = 5;          // of each setting; they take turns
+  std::string photos;    // folder of images; generated if empty
+  std::string stream;    // file to pack; generated if empty
+  std::string programs;  // folder of the programs; see find_program()
+  int runs = 5;          // per setting; settings take turns
   bool quick = false;
   bool progress = true;
 };
 
-// Service times first, by one thread on one CPU, then every setting in turns. Failure that names the program.
+// Measures service times first, with one thread on one CPU, then all settings in turns. A failure names the
+// program.
 [[nodiscard]] Result<report::PipelineObservations> measure_pipelines(const PipelineRequest& request,
                                                                      const machine::MachineReport& machine,
                                                                      const Interrupt& interrupt);

@@ -1,4 +1,4 @@
-// Measures what the figures of a study show.
+// Measures the data for the figures of a study.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -13,16 +13,16 @@ namespace millrace::cli {
 
 struct StudyRequest {
   std::vector<report::Figure> figures;
-  std::vector<std::string> inputs;  // clips in the place of the paper's; what is not given is generated
+  std::vector<std::string> inputs;  // clips that replace the paper's; missing ones are generated
   int runs = 30;
-  std::optional<std::int64_t> frames;  // in a run
-  std::optional<int> threads;          // at most
+  std::optional<std::int64_t> frames;  // per run
+  std::optional<int> threads;          // maximum
   bool quick = false;                  // tiny frames, few runs
-  bool progress = true;                // on standard error, where that is a terminal
+  bool progress = true;                // on standard error, if that is a terminal
 };
 
-// Takes turns: each run goes once through all cases of a pipeline and input. Of usage kind where what is
-// asked for is impossible here; interrupted, at any time.
+// Interleaves the cases: each run goes once through all cases of a pipeline and input. Usage error if the
+// request is impossible here; can be interrupted at any time.
 [[nodiscard]] Result<report::StudyResult> measure_study(const StudyRequest& request,
                                                         const Interrupt& interrupt);
 

@@ -1,4 +1,4 @@
-// Measures what the study of x264 shows.
+// Measures the study of x264.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -11,14 +11,15 @@
 namespace millrace::cli {
 
 struct EncoderRequest {
-  std::vector<std::string> clips;  // none, or the small and the large one, as x264 reads them; else made
+  std::vector<std::string> clips;  // none, or the small and the large clip, in a format that x264 reads;
+                                   // generated if empty
   int runs = 5;
   bool quick = false;
   bool progress = true;
 };
 
-// Failure where x264 is not there or fails; a class that is not permitted, or that the kernel lacks, is left
-// out.
+// Failure if x264 is missing or fails. A scheduling class that is not permitted, or that the kernel lacks, is
+// left out.
 [[nodiscard]] Result<report::EncoderObservations> measure_x264(const EncoderRequest& request,
                                                                const machine::MachineReport& machine,
                                                                const Interrupt& interrupt);

@@ -1,7 +1,7 @@
-// Runs a program for a study: bound to CPUs, watched, and ended with this process.
+// Runs a program for a study: pinned to CPUs, observed, and ended with this process.
 //
-// It has a process group of its own, so that a signal to this process's group (Ctrl-C, timeout) reaches this
-// process alone, which ends it and knows why it ended.
+// The program has its own process group. A signal to this process's group (Ctrl-C, timeout) therefore reaches
+// only this process, which ends the program and knows the reason.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -20,36 +20,37 @@
 
 namespace millrace::cli {
 
-// A program of this project that users call ("millrace-dedup"): in `folder` where that is given, else beside
-// this program, where a build or an installation puts it, else by its name alone, which PATH decides.
+// Finds a program of this project ("millrace-dedup"): in `folder` if that is given, else next to this program
+// in a build or an installation, else by its name, which PATH resolves.
 [[nodiscard]] std::string find_program(std::string_view name, const std::string& folder);
 
-// How it is run.
+// Settings for running it.
 struct ProgramSetup {
-  machine::CpuSet cpus;                       // those that it may use; empty: all that this process may
-  machine::SchedulingChange scheduling;       // of its first thread, from which the others inherit
-  bool watch_waiting = false;                 // look at how long its threads wait for a CPU
-  std::function<Status(pid_t)> before_start;  // called with its process, which waits to become the program
+  machine::CpuSet cpus;                       // allowed CPUs; empty: those of this process
+  machine::SchedulingChange scheduling;       // for its first thread; the others inherit it
+  bool watch_waiting = false;                 // measure how long its threads wait for a CPU
+  std::function<Status(pid_t)> before_start;  // called with its process before the process executes the
+                                              // program
 };
 
 struct ProgramRun {
-  double seconds = 0;  // from its start to its end
-  std::string errors;  // what it wrote to standard error
+  double seconds = 0;  // from start to end
+  std::string errors;  // its standard error
   double cpu_seconds = 0;
-  std::int64_t switches = 0;  // of context, voluntary and not
-  // Of all its threads, on run queues, as far as the last look at each, every 2 ms, has seen it.
+  std::int64_t switches = 0;  // context switches, voluntary and involuntary
+  // Run-queue wait of all threads, sampled every 2 ms; a thread's wait after its last sample is missing.
   double waiting_seconds = 0;
 };
 
-// Waits for its end. `words`: the program and its arguments. `scratch`: a folder for what it writes to
-// standard error; standard output goes nowhere. Failure that names the program with the last line it wrote
-// where it does not end with 0; usage error where the scheduling is not permitted; interrupted after a stop,
-// by which it and what it has made in its group are ended too.
+// Runs the program and waits for its end. `words`: the program and its arguments. `scratch`: folder for its
+// standard error; standard output is discarded. If it does not exit with 0, the failure names the program and
+// has its last line. Usage error if the scheduling is not permitted. Interrupted after a stop, which also
+// ends the program and its process group.
 [[nodiscard]] Result<ProgramRun> run_program(const std::vector<std::string>& words, const ProgramSetup& setup,
                                              const std::filesystem::path& scratch,
                                              const Interrupt& interrupt);
 
-// A folder that goes with its contents.
+// A folder that is removed with its contents.
 class ScratchFolder {
  public:
   [[nodiscard]] static Result<ScratchFolder> make();

@@ -1,11 +1,11 @@
-// What `millrace study` can repeat: a line for each.
+// Lists the studies of `millrace study`, one line each.
 #pragma once
 
 #include <string>
 
 namespace millrace::cli {
 
-// By paper: name, what it is, the paper's place of it.
+// Grouped by paper: name, description, section or figure in the paper.
 [[nodiscard]] std::string study_list();
 
 }  // namespace millrace::cli

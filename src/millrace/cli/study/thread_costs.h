@@ -1,4 +1,4 @@
-// What threads cost on this machine.
+// Measures the costs of threads on this machine.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -7,8 +7,8 @@
 
 namespace millrace::cli {
 
-// Medians of some hundred times, in some milliseconds. Of one CPU there is no migration: 0. Failure where no
-// thread may be made.
+// Medians of some hundred measurements; takes some milliseconds. With one CPU the cost of a migration is 0.
+// Failure if no thread can be created.
 [[nodiscard]] Result<report::ThreadCosts> measure_thread_costs(const machine::CpuSet& cpus);
 
 }  // namespace millrace::cli

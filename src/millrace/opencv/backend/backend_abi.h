@@ -1,5 +1,5 @@
-// What OpenCV, from 4.5.2 on, asks of a parallel backend that it loads: the layout of its tables, and nothing
-// of its headers, so that none has to be installed. Facts of modules/core: parallel/parallel_backend.hpp,
+// The ABI of OpenCV's parallel backends (4.5.2 and newer): the layout of its tables. Written without OpenCV's
+// headers, so that OpenCV need not be installed. Based on modules/core: parallel/parallel_backend.hpp,
 // plugin_parallel_api.hpp and the plugin API of opencv2/core/llapi.
 #pragma once
 
@@ -34,7 +34,7 @@ struct Header {
 
 struct Plugin {
   Header header;
-  int (*get_instance)(ParallelFor** instance) noexcept;  // 0: done
+  int (*get_instance)(ParallelFor** instance) noexcept;  // returns 0 on success
 };
 
 inline constexpr int abi_version = 0;
