@@ -1,4 +1,4 @@
-// What simulations of a cluster say, for people and for programs.
+// Reports the results of cluster simulations as text and JSON.
 #pragma once
 
 #include "millrace/model/cluster/simulate_cluster.h"
@@ -10,7 +10,7 @@
 
 namespace millrace::model {
 
-// One for each size, in order.
+// One outcome per size, in order.
 [[nodiscard]] std::vector<ClusterOutcome> simulate_sizes(const ClusterCase& cluster, std::uint64_t seed);
 [[nodiscard]] std::string to_text(const ClusterCase& cluster, const std::vector<ClusterOutcome>& outcomes);
 [[nodiscard]] nlohmann::ordered_json to_json(const ClusterCase& cluster,

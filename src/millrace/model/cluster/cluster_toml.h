@@ -1,26 +1,26 @@
-// A job of chunks and the machines that do it, read from TOML:
+// Reads a job of chunks and the machines that do it from TOML:
 //
 //   [job]
 //   chunks = 720
 //   work = 10             # seconds of a chunk on a machine of speed 1
-//   variation = 0.2       # 0 unless said, as all that follows but speculation
-//   bytes = 30e6          # read and written for a chunk
-//   storage = 1e9         # bytes a second of the store that all share; 0: without limit
-//   learning = 3          # seconds that a machine loses with its first chunk
-//   shared_plans = true   # which the first machine of a kind loses for all that begin later
-//   before = 2            # seconds alone: the plan
-//   after = 5             # seconds alone: the join
-//   overhead = 0.01       # seconds a chunk that the engine takes
-//   speculation = true    # unless said
-//   sizes = [1, 2, 4, 64] # so many machines in all; or as many as there are
+//   variation = 0.2       # default 0, like all that follow except speculation
+//   bytes = 30e6          # read and written per chunk
+//   storage = 1e9         # bytes per second of the shared store; 0: unlimited
+//   learning = 3          # seconds that a machine loses in its first chunk
+//   shared_plans = true   # only the first machine of a kind loses them, not those that begin later
+//   before = 2            # sequential seconds: the plan
+//   after = 5             # sequential seconds: the join
+//   overhead = 0.01       # seconds per chunk that the engine takes
+//   speculation = true    # the default
+//   sizes = [1, 2, 4, 64] # total numbers of machines to simulate; default: the actual number
 //
 //   [[machine]]
 //   name = "new"
-//   count = 4             # 1 unless said
-//   speed = 2             # 1 unless said
-//   start_up = 4          # seconds; 0 unless said, as all that follows
-//   link = 125e6          # bytes a second; 0: without limit
-//   taken_every = 3600    # seconds, on average; 0: never
+//   count = 4             # default 1
+//   speed = 2             # default 1
+//   start_up = 4          # seconds; default 0, like all that follow
+//   link = 125e6          # bytes per second; 0: unlimited
+//   taken_every = 3600    # mean seconds between preemptions; 0: never
 //   taken_for = 120       # seconds until it is back
 #pragma once
 
@@ -30,7 +30,7 @@
 
 namespace millrace::model {
 
-// Checked. Usage error that names the file, the line and what is wrong there.
+// The result is checked. Usage errors name the file, the line and the problem.
 [[nodiscard]] Result<ClusterCase> parse_cluster_toml(std::string_view text, std::string_view file_name);
 
 }  // namespace millrace::model

@@ -1,4 +1,4 @@
-// Simulates a job of chunks on a cluster: machines pull, the longest chunk first. Pure.
+// Simulates a job of chunks on a cluster. Machines pull the chunks in the order of the video. Pure.
 #pragma once
 
 #include "millrace/model/cluster/cluster_case.h"
@@ -11,23 +11,23 @@ namespace millrace::model {
 struct ClusterOutcome {
   int machines = 0;
   double seconds = 0;     // from the beginning to the joined output
-  double capacity = 0;    // work a second of all machines together
+  double capacity = 0;    // work per second of all machines together
   double efficiency = 0;  // work of all chunks, each done once / (capacity x seconds)
-  // Where that time of all machines went, as shares that sum up to 1 with the efficiency.
-  double starting = 0;  // machines coming up, or away
+  // The remaining machine time, as shares that add up to 1 with the efficiency.
+  double starting = 0;  // machines starting up or away
   double transferring = 0;
   double learning = 0;
-  double repeated = 0;      // work lost with machines taken away, and copies that came second
-  double idle = 0;          // at the end, and while there is one plan or one join
-  std::int64_t taken = 0;   // machines taken away in the middle of a chunk
-  std::int64_t copies = 0;  // speculative ones that were begun
+  double repeated = 0;      // work lost to preemptions, and copies that finished second
+  double idle = 0;          // at the end, and during planning and joining
+  std::int64_t taken = 0;   // preemptions in the middle of a chunk
+  std::int64_t copies = 0;  // speculative copies begun
 };
 
-// Of these machines; `cluster.sizes` is not looked at. After check().
+// Simulates these machines and ignores `cluster.sizes`. Requires check().
 //
-// A machine takes the next chunk when it is free; its input and output pass the shared store one after the
-// other, and the machine's own link at its speed, before and after it computes. Times of chunks are drawn
-// from a gamma distribution, alike for every machine: the same seed gives the same job.
+// A free machine takes the next chunk. Inputs and outputs pass through the shared store one after another,
+// and through the machine's own link at its speed, before and after it computes. Chunk times are drawn from a
+// gamma distribution, independent of the machines: the same seed gives the same job.
 [[nodiscard]] ClusterOutcome
 simulate_cluster(const ClusterJob& job, const std::vector<ClusterMachines>& machines, std::uint64_t seed);
 

@@ -13,7 +13,7 @@ inline SharingLevel level_of(const char* name, int pus, int each, const Contenti
   return {.name = name, .groups = groups_of_neighbours(pus, each), .contention = contention};
 }
 
-// Like kinds cost as measured on SMT siblings of a processor of today, unlike kinds nothing.
+// Like kinds slow each other as measured on SMT siblings of a current processor; most unlike kinds do not.
 inline ContentionMatrix smt_siblings() {
   ContentionMatrix matrix;
   static_cast<void>(matrix.set(SharedUnit::integer, SharedUnit::integer, 1.4));
@@ -35,7 +35,7 @@ inline ContentionMatrix last_level_cache() {
   return matrix;
 }
 
-// A thread that wants one unit most and others a little.
+// A thread that mostly uses one unit and others a little.
 inline ContendingThread random_thread(Random& random) {
   ContendingThread thread;
   double sum = 0;

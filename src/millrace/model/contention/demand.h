@@ -1,5 +1,4 @@
-// The demand of a thread, whose meaning is the machine's (machine/processor/demand.h), by the names of this
-// room.
+// Imports the demand of a thread (machine/processor/demand.h) into the namespace of this module.
 #pragma once
 
 #include "millrace/machine/processor/demand.h"

@@ -1,4 +1,4 @@
-// What `millrace simulate placement` prints.
+// The output of `millrace simulate placement`.
 #pragma once
 
 #include "millrace/model/contention/placement_toml.h"
@@ -11,7 +11,7 @@
 
 namespace millrace::model {
 
-// A table of the rules, one of the threads by name, and a picture of who is where by `units`.
+// A table of the rules, a table of the threads by name, and a picture of the placement by `units`.
 [[nodiscard]] std::string to_text(const PlacementCase& placed, const std::vector<RuleOutcome>& outcomes);
 [[nodiscard]] nlohmann::json to_json(const PlacementCase& placed, const std::vector<RuleOutcome>& outcomes);
 

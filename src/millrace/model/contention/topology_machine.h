@@ -1,4 +1,4 @@
-// A machine of the model from the topology of one, and what is known of its processor family.
+// Builds the model's machine from a topology and the traits of its processor family.
 #pragma once
 
 #include "millrace/machine/topology/topology.h"
@@ -8,7 +8,7 @@
 
 namespace millrace::model {
 
-// The PUs of the model are 0 to n - 1; cpus says what the kernel calls them.
+// The model's PUs are 0 to n - 1. `cpus` has their kernel numbers.
 struct TopologyMachine {
   SharedMachine machine;
   std::vector<int> cpus;
@@ -16,13 +16,13 @@ struct TopologyMachine {
   [[nodiscard]] int pu_of(int cpu) const;  // -1: none
 };
 
-// A level for each domain of which the unit traits tell slowdowns and that several of the PUs share. Memory
-// of another node is taken to be 1.6 times as far, the hand-over of a cache line to another last-level
-// cache 3.7 times (as measured: 230 ns for 62). Only `cpus` of the topology.
+// Makes a level for each domain that has slowdowns in the unit traits and is shared by several of the PUs.
+// Assumes that remote memory takes 1.6 times as long, and a cache-line transfer to another last-level cache
+// 3.7 times (as measured: 230 ns against 62). Only includes `cpus`.
 [[nodiscard]] TopologyMachine machine_of(const machine::Topology& topology, const machine::CpuSet& cpus);
 
-// The same with other groups of PUs that share execution units, such as a probe has measured: they take the
-// place of those of the domain that shares floating-point units.
+// The same with other groups of PUs that share execution units, for example from a probe. They replace the
+// groups of the domain that shares floating-point units.
 [[nodiscard]] TopologyMachine machine_of(const machine::Topology& topology, const machine::CpuSet& cpus,
                                          const std::vector<machine::CpuSet>& unit_groups);
 

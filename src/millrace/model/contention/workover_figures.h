@@ -1,4 +1,4 @@
-// The measurements of the WorkOver paper (figures 11 to 14) beside what contention.h predicts of them.
+// Compares the measurements of the WorkOver paper (figures 11 to 14) with the predictions of contention.h.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@ namespace millrace::model {
 
 // Ratios of mean speeds.
 struct WorkoverRatios {
-  std::optional<double> workover_over_bad;  // bad: like beside like
+  std::optional<double> workover_over_bad;  // bad: like next to like
   std::optional<double> kernel_over_bad;
   double workover_over_kernel = 0;
 };
 
 struct WorkoverFigure {
   std::string name;
-  // Of what the paper states; where it states a range, its middle.
+  // The paper's values; the middle of a range.
   WorkoverRatios paper;
-  // What like work costs beside its like is taken from paper.workover_over_bad, or where that is not stated
-  // from the other figures of the same machine; all else follows. Threads are of two kinds, integer and
-  // floating point, in figures 11 and 12; in 13 and 14 they are what the paper's tables 1 and 2 say of each
-  // benchmark, and which one a thread runs is drawn.
+  // The cost of like work next to like is taken from paper.workover_over_bad, or from the other figures of
+  // the same machine if the paper omits it. Everything else follows. In figures 11 and 12 threads are of two
+  // kinds, integer and floating point. In 13 and 14 their demands come from the paper's tables 1 and 2, and
+  // each thread's benchmark is drawn at random.
   WorkoverRatios predicted;
-  double pin_only_over_kernel = 0;  // threads bound in the order of their births: the control
-  double units_over_kernel = 0;     // by our own rule
+  double pin_only_over_kernel = 0;  // threads pinned in creation order: the control
+  double units_over_kernel = 0;     // with our own rule
 };
 
-// Some 100 ms. The same for the same seed, on every machine.
+// Takes about 100 ms. The same seed gives the same result on every machine.
 [[nodiscard]] std::vector<WorkoverFigure> workover_figures(std::uint64_t seed = 1);
 
-// As a table, with what it means.
+// A table with its conclusions.
 [[nodiscard]] std::string to_text(const std::vector<WorkoverFigure>& figures);
 
 }  // namespace millrace::model

@@ -1,6 +1,6 @@
-// A pipeline as a closed network of queues: so many tokens go round, a station for each stage or pool. Exact
-// for exponential service times and queues without bound (Gordon and Newell 1967), by convolution (Buzen
-// 1973) with rates that depend on how many servers are busy.
+// A pipeline as a closed network of queues, with a fixed number of circulating tokens and a station for each
+// stage or pool. Exact for exponential service times and unbounded queues (Gordon and Newell 1967), by
+// convolution (Buzen 1973) with rates that depend on the number of busy servers.
 #pragma once
 
 #include <vector>
@@ -8,23 +8,23 @@
 namespace millrace::model {
 
 struct NetworkStation {
-  double demand_seconds = 0;  // of work for one token's round, >= 0
-  double servers = 1;         // > 0, need not be whole: k tokens are served at a rate of min(k, servers)
-  double slowdown = 0;        // of a service for every further busy core, as Stage::slowdown
-  double busy_elsewhere = 0;  // cores busy at other stations, on average, for the slowdown
+  double demand_seconds = 0;  // work for one round of a token, >= 0
+  double servers = 1;         // > 0, may be fractional: k tokens are served at a rate of min(k, servers)
+  double slowdown = 0;        // for every further busy core, as Stage::slowdown
+  double busy_elsewhere = 0;  // average number of cores busy at other stations, for the slowdown
 };
 
-// How much of its demand a station with k tokens does per second, k >= 1.
+// Demand processed per second by a station with k tokens, k >= 1.
 [[nodiscard]] double service_rate(const NetworkStation& station, double tokens);
 
-// Rounds per second of `tokens` >= 0 tokens; stations without demand are passed in no time. Positive terms
-// only, scaled by the slowest station and by every station's mode, hence as exact as its rounding for any
-// number of tokens and servers, where load-dependent mean value analysis loses all digits. O(stations *
-// tokens^2). Requires that some station has a demand.
+// Rounds per second of `tokens` >= 0 tokens. Stations without demand take no time. All terms are positive and
+// scaled by the slowest station and by every station's mode. So the result is exact up to rounding for any
+// number of tokens and servers, while load-dependent mean value analysis loses all digits. O(stations *
+// tokens^2). At least one station must have a demand.
 [[nodiscard]] double network_throughput(const std::vector<NetworkStation>& stations, int tokens);
 
-// What no distribution of service times can exceed (asymptotic bounds, Muntz and Wong 1974): the slowest
-// station at work all the time, or the tokens never waiting.
+// An upper bound for all distributions of service times (asymptotic bounds, Muntz and Wong 1974): either the
+// slowest station is always busy, or the tokens never wait.
 [[nodiscard]] double asymptotic_throughput(const std::vector<NetworkStation>& stations, int tokens);
 
 }  // namespace millrace::model

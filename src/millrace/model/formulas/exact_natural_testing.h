@@ -1,4 +1,4 @@
-// Natural numbers of any size, for tests that compare with exact results.
+// Arbitrary-precision natural numbers, for tests against exact results.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace millrace::model {
 
 class ExactNatural {
  public:
-  ExactNatural(std::uint32_t value = 0) : digits_{value} {}  // NOLINT: converts as built-in numbers do
+  ExactNatural(std::uint32_t value = 0)
+      : digits_{value} {}  // NOLINT: implicit like conversions of built-in numbers
 
   ExactNatural& operator+=(const ExactNatural& other) {
     digits_.resize(std::max(digits_.size(), other.digits_.size()) + 1, 0);
@@ -42,7 +43,7 @@ class ExactNatural {
     return product;
   }
 
-  // a / b for b > 0, as near as a double comes.
+  // a / b for b > 0, with nearly full double precision.
   friend double ratio(const ExactNatural& a, const ExactNatural& b) {
     const auto shift = 32 * (static_cast<int>(a.digits_.size()) - static_cast<int>(b.digits_.size()));
     return std::ldexp(a.leading() / b.leading(), shift);
@@ -53,7 +54,7 @@ class ExactNatural {
     while (digits_.size() > 1 && digits_.back() == 0)
       digits_.pop_back();
   }
-  // The leading digits, as if the first were the integral part.
+  // The leading digits, with the first as the integral part.
   [[nodiscard]] double leading() const {
     long double value = 0;
     for (std::size_t i = digits_.size() - std::min<std::size_t>(4, digits_.size()); i < digits_.size(); ++i)
@@ -61,7 +62,7 @@ class ExactNatural {
     return static_cast<double>(value);
   }
 
-  std::vector<std::uint32_t> digits_;  // base 2^32, the least first
+  std::vector<std::uint32_t> digits_;  // base 2^32, least significant first
 };
 
 }  // namespace millrace::model

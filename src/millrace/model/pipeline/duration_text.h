@@ -1,4 +1,4 @@
-// Times and numbers as people write them: "0.55ms".
+// Parses and prints durations and counts in human notation: "0.55ms".
 #pragma once
 
 #include <optional>
@@ -7,12 +7,13 @@
 
 namespace millrace::model {
 
-// Seconds; the text is a number with one of the units s, ms, us, ns right behind it. May be negative.
+// Parses a number directly followed by one of the units s, ms, us, ns. Returns seconds, which may be
+// negative.
 [[nodiscard]] std::optional<double> parse_seconds(std::string_view text);
-// Whole numbers without sign.
+// Parses a whole number without a sign.
 [[nodiscard]] std::optional<int> parse_count(std::string_view text);
 
-// Four significant digits with the unit that suits: "550.0 us".
+// Four significant digits with a suitable unit: "550.0 us".
 [[nodiscard]] std::string seconds_text(double seconds);
 
 }  // namespace millrace::model

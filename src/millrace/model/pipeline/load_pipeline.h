@@ -1,4 +1,4 @@
-// What a user may write where a pipeline of stages is wanted.
+// Loads a pipeline from text or from a file.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -8,8 +8,8 @@
 
 namespace millrace::model {
 
-// A pipeline in words (pipeline_text.h), or the name of a file of at most 64 MiB that ends in .toml
-// (pipeline_toml.h). Usage errors, one line each.
+// Takes a pipeline in words (pipeline_text.h), or the name of a file of at most 64 MiB that ends in .toml
+// (pipeline_toml.h). Usage errors have one line each.
 [[nodiscard]] Result<Pipeline> load_pipeline(const std::string& text_or_file);
 
 }  // namespace millrace::model

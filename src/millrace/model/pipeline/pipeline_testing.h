@@ -6,7 +6,7 @@
 
 namespace millrace::model {
 
-// A pipeline that is known to be well-formed.
+// Parses a pipeline that is known to be well-formed.
 inline Pipeline pipeline(std::string_view text) { return parse_pipeline_text(text).value(); }
 
 }  // namespace millrace::model

@@ -7,14 +7,15 @@
 
 namespace millrace::model {
 
-// A pipeline from TOML, a [[stage]] table for each stage with the words of pipeline_text.h as keys:
+// Parses a pipeline from TOML. Each stage has a [[stage]] table with the words of pipeline_text.h as keys:
 //
 //   [[stage]]
 //   name = "load"
 //   kind = "serial"
 //   time = "0.55ms"
 //
-// and further cv, outputs, visits, batch, waits (true), slowdown. Usage error as "file:line: ...".
+// Further keys are cv, outputs, visits, batch, waits (true) and slowdown. Usage errors begin with "file:line:
+// ".
 [[nodiscard]] Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name);
 
 }  // namespace millrace::model

@@ -1,5 +1,5 @@
-// The simulation's source of randomness: the same numbers from the same seed with every compiler and library,
-// which the distributions of <random> do not promise.
+// Random: the random numbers of the simulations. The same seed gives the same numbers with every compiler and
+// library, which the distributions of <random> do not guarantee.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace millrace::model {
 
-// SplitMix64 (Steele, Lea, Flood 2014): a counter, mixed. Used by one thread.
+// SplitMix64 (Steele, Lea, Flood 2014): a mixed counter. Used by one thread.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -20,7 +20,7 @@ class Random {
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31U);
   }
-  // In (0, 1], so that a logarithm may be taken of it.
+  // In (0, 1], so its logarithm is finite.
   [[nodiscard]] double uniform() { return static_cast<double>((bits() >> 11U) + 1) * 0x1.0p-53; }
   // In [0, n), n >= 1. The bias of the remainder is below n / 2^64.
   [[nodiscard]] std::uint64_t below(std::uint64_t n) { return bits() % n; }
@@ -30,8 +30,8 @@ class Random {
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
-  // One of the two whole numbers next to a mean of 0 to 2^62, which is their mean in the long run; the mean
-  // itself, and no number drawn, where it is whole.
+  // Rounds `mean` (0 to 2^62) down or up at random so that the long-run mean is exact. A whole mean is
+  // returned without drawing a number.
   [[nodiscard]] std::int64_t whole(double mean) {
     const double least = std::floor(mean);
     return static_cast<std::int64_t>(least) + (mean > least && uniform() <= mean - least ? 1 : 0);

@@ -1,4 +1,4 @@
-// A run with its calls, to test with.
+// A recorded run for tests.
 #pragma once
 
 #include "millrace/model/pipeline/recorded_calls.h"
@@ -20,13 +20,13 @@ inline Stage stage(const char* name, StageKind kind, double outputs = 1) {
   return {.name = name, .kind = kind, .outputs = outputs};
 }
 
-// A source, a stage that splits, one that some parts bypass, and an ordered sink.
+// A source, a stage that splits items, one that some parts bypass, and an ordered sink.
 inline Pipeline splitting() {
   return {.stages = {stage("read", StageKind::serial), stage("cut", StageKind::parallel, 2),
                      stage("pack", StageKind::parallel), stage("write", StageKind::ordered)}};
 }
 
-// Item 0 becomes three parts, of which one is packed; item 1 is a single part, which is packed.
+// Item 0 becomes three parts, one of which is packed. Item 1 is a single part, which is packed.
 inline nlohmann::json trace() {
   nlohmann::json events = nlohmann::json::array();
   events.push_back(call("read", 0, 1));
@@ -49,7 +49,7 @@ inline Pipeline replayed(const nlohmann::json& events = trace()) {
   auto calls = parse_recorded_calls(events.dump(), "trace.json", pipeline, 2, busy);
   EXPECT_TRUE(calls) << (calls ? "" : calls.error().message);
   for (Stage& one : pipeline.stages)
-    one.service = ServiceTime::constant(1);  // not what is used
+    one.service = ServiceTime::constant(1);  // must not be used
   pipeline.recorded = std::make_shared<const RecordedCalls>(std::move(*calls));
   return pipeline;
 }

@@ -1,4 +1,4 @@
-// A run of the stream runtime, as its report in JSON records it, turned into a pipeline to model.
+// Converts the JSON report of a stream run into a pipeline for the models.
 #pragma once
 
 #include "millrace/base/histogram.h"
@@ -13,39 +13,39 @@
 
 namespace millrace::model {
 
-// What a run measured of one stage; the source is the first.
+// The measurements of one stage; the source is the first.
 struct RecordedStage {
   std::string name;
-  StageKind kind = StageKind::parallel;  // of the source it is taken for serial
+  StageKind kind = StageKind::parallel;  // serial for the source
   bool waits = false;
   double items_in = 0;
   double items_out = 0;
   double busy_s = 0;
-  Histogram service_s;  // of the calls; empty where only the time in all is known
+  Histogram service_s;  // of the calls; empty if only the total time is known
 };
 
-// Outputs are items out by items in; bypasses show as fewer items in than came out of the stage before. A
-// stage that never ran takes no time. Usage error that names the stage.
+// Outputs are items out divided by items in. If fewer items enter a stage than left the one before, the rest
+// bypassed it. A stage that never ran takes no time. Usage errors name the stage.
 [[nodiscard]] Result<Pipeline> recorded_pipeline(std::span<const RecordedStage> stages);
 
 struct RecordedRun {
   Pipeline pipeline;
-  std::int64_t items = 0;  // that the source made
-  std::string strategy;    // as the report names it
-  int threads = 0;         // that computed
+  std::int64_t items = 0;  // made by the source
+  std::string strategy;    // as in the report
+  int threads = 0;         // computing threads
   int tokens = 0;
   double wall_seconds = 0;
-  std::vector<double> busy_seconds;  // in each stage, of all threads
+  std::vector<double> busy_seconds;  // by stage, summed over all threads
 };
 
-// Reads "schema": "millrace.stream.run", or the report of a program that has one as its "run": of each stage
-// its name, kind, items in and out, busy time and histogram of service times, for recorded_pipeline(). Usage
-// error that names file and field.
+// Reads "schema": "millrace.stream.run", or a program's report that contains one as its "run". Takes each
+// stage's name, kind, items in and out, busy time and service-time histogram, for recorded_pipeline(). Usage
+// errors name the file and field.
 [[nodiscard]] Result<RecordedRun> parse_recorded_run(std::string_view json, std::string_view file_name);
 
-// Sets the slowdown of every stage by how much longer its calls took in a run of the same work during which
-// `busy_cores` (at least 2) cores computed instead of one; a stage that took less gets none. Usage error when
-// the two have not the same stages.
+// Sets the slowdown of every stage from a second run of the same work, in which `busy_cores` (at least 2)
+// cores computed instead of one. A stage that did not get slower has none. Returns a usage error if the runs
+// have different stages.
 [[nodiscard]] Status set_slowdown(RecordedRun& run, const RecordedRun& beside, int busy_cores);
 
 }  // namespace millrace::model

@@ -1,5 +1,4 @@
-// How long a stage works on one item: a mean, how much it varies, and where a run was recorded, the
-// histogram.
+// ServiceTime: the time that a stage needs for one item, as mean and variation or as a recorded histogram.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -11,24 +10,25 @@
 
 namespace millrace::model {
 
-// So many items took from `low` up to `high` seconds.
+// `items` items took at least `low` and less than `high` seconds.
 struct HistogramBin {
   double low_seconds = 0;
   double high_seconds = 0;
   std::int64_t items = 0;
 };
 
-// A distribution of service times. A value; sampling needs only the Random it is given.
+// A distribution of service times. A value type; sampling needs only the given Random.
 class MILLRACE_EXPORT ServiceTime {
  public:
-  // mean_seconds >= 0. cv: coefficient of variation (standard deviation / mean), >= 0. cv 0 is constant,
-  // cv 1 exponential (what the queueing formulas assume), anything else log-normal with these two moments.
-  // Usage error outside these ranges.
+  // mean_seconds >= 0. cv: coefficient of variation (standard deviation / mean), >= 0. cv 0 is constant, cv 1
+  // exponential (as the queueing formulas assume), any other value log-normal with these two moments. Returns
+  // a usage error outside these ranges.
   [[nodiscard]] static Result<ServiceTime> with_variation(double mean_seconds, double cv);
-  // Exponential; mean_seconds finite and >= 0.
+  // Exponential. mean_seconds must be finite and >= 0.
   [[nodiscard]] static ServiceTime exponential(double mean_seconds) { return {mean_seconds, 1.0}; }
   [[nodiscard]] static ServiceTime constant(double seconds) { return {seconds, 0.0}; }
-  // Uniform within each bin. Usage error where no item was counted, or a bin is negative or turned round.
+  // Uniform within each bin. Returns a usage error if there are no items, or if a bin is negative or
+  // reversed.
   [[nodiscard]] static Result<ServiceTime> from_histogram(const std::vector<HistogramBin>& bins);
 
   [[nodiscard]] double mean_seconds() const { return mean_; }

@@ -1,5 +1,5 @@
-// What it costs, when stealing, that items leave in the order of the stream: those that are done early keep
-// their tokens until all before them are done.
+// OrderedTail: the cost of in-order delivery under stealing. Items that finish early keep their tokens until
+// all earlier items are done.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -9,28 +9,30 @@
 
 namespace millrace::model {
 
-// Goes through some thousand items one by one: item i begins when a thread, the source and a token are free,
-// the token when item i - tokens has left; at a serial stage it waits for the one before it, during which its
-// thread does others' work; it leaves when it is done and all before it have left. That is exact, whatever
-// the service times, but for two things: a thread is taken to do its items' work without a gap, and an item
-// to have no use of several threads at once where it splits. The same pipeline gives the same items.
+// Simulates about a thousand items, one by one. An item begins when a thread, the source and a token are
+// free; its token is free when item i - tokens has left. At a serial stage it waits for the previous item,
+// while its thread does other work. It leaves when it and all earlier items are done.
+//
+// This is exact for any service times, with two simplifications. Threads are assumed to work on their items
+// without gaps. An item that splits is assumed to use one thread at a time. The same pipeline gives the same
+// items.
 class MILLRACE_EXPORT OrderedTail {
  public:
-  // Looks at so many items: the recorded ones, where there are any; else drawn from the stages' service
-  // times. A thousand show what one in fifty does; some 64 a thread are needed for the beginning not to
-  // matter. The pipeline is valid; items >= 1.
+  // Looks at `items` items: the recorded ones if there are any, otherwise drawn from the stages' service
+  // times. A thousand items show the effect of a one-in-fifty event. At least about 64 per thread are needed
+  // to make the start-up negligible. The pipeline must be valid; items >= 1.
   OrderedTail(const Pipeline& pipeline, int items);
 
-  // How many times as long the threads take with so many tokens as with any number of them, >= 1; both >= 1.
-  // Does not rise with the tokens; 1 where no stage keeps the order.
+  // The time with the given number of tokens over the time with unlimited tokens, >= 1. Both arguments >= 1.
+  // It never increases with the tokens. 1 if no stage is ordered.
   [[nodiscard]] double slowdown(int threads, int tokens) const;
-  // The smallest number of tokens, `least` or more, with which it is at most `slowdown` >= 1.
+  // The smallest number of tokens, at least `least`, for which slowdown() is at most `slowdown` >= 1.
   [[nodiscard]] int sufficient_tokens(int threads, double slowdown, int least) const;
-  // As many tokens as this are any number of them.
+  // This many tokens are as good as unlimited.
   [[nodiscard]] int items() const { return items_; }
 
  private:
-  // Seconds of one item in a serial stage, or in neighbouring parallel ones.
+  // Seconds of one item in a serial stage, or in adjacent parallel ones.
   struct Work {
     double seconds = 0;
     bool serial = false;
@@ -38,8 +40,8 @@ class MILLRACE_EXPORT OrderedTail {
 
   [[nodiscard]] double seconds(int threads, std::size_t tokens) const;
 
-  std::size_t segments_ = 0;  // of each item
-  std::vector<Work> work_;    // of item after item; empty where no stage keeps the order
+  std::size_t segments_ = 0;  // per item
+  std::vector<Work> work_;    // item after item; empty if no stage is ordered
   int items_ = 0;
 };
 

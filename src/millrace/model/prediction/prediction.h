@@ -1,4 +1,4 @@
-// What a plan will reach: by formulas in microseconds, by simulation in a fraction of a second.
+// Predicts the run time of a plan: by formulas in microseconds, by simulation in a fraction of a second.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -18,33 +18,34 @@ struct Prediction {
   double low_seconds = 0;
   double point_seconds = 0;
   double high_seconds = 0;
-  std::string limit;  // what keeps it from being faster: "stage load", "cores", "tokens" or "queue"
+  std::string limit;  // the bottleneck: "stage load", "cores", "tokens" or "queue"
 };
 
-// By formulas: the low end is the asymptotic bound; the high end the closed network with exponential times;
-// the point lies between them as the coefficient of variation of the service times says (0: the bound, 1 or
-// more: exponential). Pools are a station each, the tokens what threads and queues hold; when stealing, all
-// parallel stages are one station whose servers are the threads that no serial stage keeps. They know nothing
-// of order, batches or the sharing of cores within a pool. The pipeline and the plan are valid; items >= 1.
+// Predicts by formulas. The low end is the asymptotic bound, the high end the closed network with exponential
+// times. The point is interpolated by the coefficient of variation of the service times (0: the bound, 1 or
+// more: exponential). Each pool is one station, and the tokens are the items that threads and queues hold.
+// Under stealing, all parallel stages form one station, whose servers are the threads not occupied by serial
+// stages. The formulas ignore order, batches and the sharing of cores within a pool. The pipeline and the
+// plan must be valid; items >= 1.
 [[nodiscard]] MILLRACE_EXPORT Prediction predict(const Pipeline& pipeline, const Plan& plan,
                                                  std::int64_t items);
 
-// By `runs` simulations (2 to 1000) of at most `simulated` items with seeds from `seed` on, extended to
-// `items`: mean, and two standard deviations of a single run to either side. Of items that split into many,
-// fewer are simulated, so that no simulation takes more than about a second; usage error where not even one
-// can be.
+// Predicts by `runs` simulations (2 to 1000) of at most `simulated` items, with seeds from `seed` on,
+// extended to `items`. Returns the mean, and two standard deviations of a single run to either side. If items
+// split into many parts, fewer items are simulated, so that a simulation takes at most about a second.
+// Returns a usage error if not even one item can be simulated.
 [[nodiscard]] MILLRACE_EXPORT Result<Prediction> predict_by_simulation(const Pipeline& pipeline,
                                                                        const Plan& plan, std::int64_t items,
                                                                        std::int64_t simulated, int runs,
                                                                        std::uint64_t seed);
 
-// Seconds of an item in the long run: by formulas, and by what the order leaves the plan's tokens to do.
-// `tail`: of this pipeline.
+// Long-run seconds per item: by formulas, corrected for the tokens that in-order delivery ties up. `tail`
+// must belong to this pipeline.
 [[nodiscard]] MILLRACE_EXPORT double item_seconds(const Pipeline& pipeline, const OrderedTail& tail,
                                                   const Plan& plan);
 
-// The smallest number of tokens with which stealing on so many threads reaches 99 % of what it reaches with
-// any, by item_seconds().
+// The smallest number of tokens with which stealing on that many threads reaches 99 % of its throughput with
+// unlimited tokens, according to item_seconds().
 [[nodiscard]] MILLRACE_EXPORT int sufficient_tokens(const Pipeline& pipeline, const OrderedTail& tail,
                                                     int threads);
 [[nodiscard]] MILLRACE_EXPORT int sufficient_tokens(const Pipeline& pipeline, int threads);

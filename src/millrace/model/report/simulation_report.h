@@ -1,4 +1,4 @@
-// The answer of `millrace simulate`: what one plan comes to on a number of cores, item by item.
+// The answer of `millrace simulate`: the simulated run of one plan on a number of cores.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -16,8 +16,8 @@ namespace millrace::model {
 struct SimulationQuestion {
   int cores = 1;  // 1 to 1024
   Strategy strategy = Strategy::stealing;
-  std::optional<int> tokens;  // in flight; when stealing as many as suffice where not given
-  std::optional<int> queue;   // in front of each pool; as many as suffice where not given
+  std::optional<int> tokens;  // in flight; default for stealing: as many as suffice
+  std::optional<int> queue;   // in front of each pool; default: as many as suffice
   CoreSharing sharing = CoreSharing::balanced;
   SimulationOptions options;
 };
@@ -28,7 +28,7 @@ struct SimulationReport {
   SimulationResult result;
 };
 
-// Usage error for what is outside its range, and where no item caused any work.
+// Returns a usage error if a value is out of range, or if no item caused any work.
 [[nodiscard]] Result<SimulationReport> answer(const Pipeline& pipeline, const SimulationQuestion& question);
 
 // A table for a terminal.

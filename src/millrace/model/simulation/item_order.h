@@ -1,4 +1,4 @@
-// The items that a simulated pipeline holds, in the order of the stream.
+// ItemOrder: the items inside a simulated pipeline, in stream order.
 #pragma once
 
 #include <cstdint>
@@ -6,30 +6,29 @@
 
 namespace millrace::model {
 
-// A list of the live items. A split item is replaced by its parts at its place, so that the order of the
-// stream is kept through stages that emit 0..n items. For each ordered stage it knows whose turn it is: the
-// first item that has not passed the stage. Every operation takes constant time (times the number of ordered
-// stages). Used by one thread.
+// A list of the live items. The parts of a split item take its place, so the order is kept through stages
+// that emit 0..n items. For each ordered stage it tracks the turn: the first item that has not passed the
+// stage. Every operation takes constant time (times the number of ordered stages). Used by one thread.
 class ItemOrder {
  public:
   static constexpr int none = -1;
 
-  // stages: how many the pipeline has; ordered: which of them keep the order.
+  // stages: number of stages of the pipeline; ordered: the stages that keep the order.
   ItemOrder(int stages, const std::vector<int>& ordered);
 
-  // A new item at the end of the stream; token: whatever it belongs to.
+  // Adds an item at the end of the stream. token: any number that identifies its owner.
   int append(int token, double born_seconds);
-  // Puts a further item right behind `item`, with the same token.
+  // Inserts an item directly after `item`, with the same token.
   int insert_after(int item, double born_seconds);
-  // The item is no more.
+  // Removes the item.
   void remove(int item);
 
-  // Whose turn it is at an ordered stage; none when all items have passed.
+  // The item whose turn it is at an ordered stage. none if all items have passed.
   [[nodiscard]] int turn(int stage) const { return turn_[static_cast<std::size_t>(stage)]; }
   // The item whose turn it is enters the stage.
   void pass(int stage);
 
-  // The stage before which the item waits; none while it does not.
+  // The stage at which the item waits, or none.
   [[nodiscard]] int waits_at(int item) const { return at(item).waits_at; }
   void set_waits_at(int item, int stage) { at(item).waits_at = stage; }
   [[nodiscard]] int token(int item) const { return at(item).token; }
@@ -51,7 +50,7 @@ class ItemOrder {
   std::vector<Item> items_;
   std::vector<int> free_;
   std::vector<int> ordered_;
-  std::vector<int> turn_;  // per stage, of the ordered ones
+  std::vector<int> turn_;  // by stage; used for ordered stages
   int last_ = none;
   std::int64_t live_ = 0;
 };

@@ -1,4 +1,4 @@
-// Simulated cores: who computes on which, how fast, and who is done next.
+// Processors: simulated cores and the jobs that compute on them.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,20 @@
 namespace millrace::model {
 
 // Groups of cores. The jobs of a group share its cores evenly (processor sharing): k jobs on m cores run at
-// min(1, m / k) each. One group more, without bound, holds those that wait for a device. Owns the simulated
-// clock. Used by one thread.
+// min(1, m / k) each. One more group, without a limit, holds the jobs that wait for a device. Owns the
+// simulated clock. Used by one thread.
 class Processors {
  public:
-  // groups >= 1 with cores_per_group >= 1 each. Jobs are numbered by the caller, each at most once at a time.
+  // groups >= 1 with cores_per_group >= 1 each. The caller numbers the jobs. A job can only run once at a
+  // time.
   Processors(int groups, int cores_per_group);
 
-  // The job computes for so many seconds, as on a core of its own.
+  // The job computes for that many seconds of a dedicated core.
   void compute(int job, int group, double seconds);
-  // The job waits for so many seconds, on no core.
+  // The job waits for that many seconds without using a core.
   void wait(int job, double seconds);
-  // Goes on to the next job that is done; of those done at once, in the lowest group, then the one started
-  // first. Nothing where none is left.
+  // Advances to the next completed job. Ties go to the lowest group, then to the job that started first.
+  // Empty if no job is left.
   [[nodiscard]] std::optional<int> next_done();
 
   [[nodiscard]] double now_seconds() const { return now_; }
@@ -32,26 +33,27 @@ class Processors {
  private:
   struct Running {
     double done_at;         // on the clock of the group
-    std::uint64_t started;  // a serial number, to make ties definite
+    std::uint64_t started;  // a serial number that breaks ties
     int job;
   };
   struct Group {
     int cores;
-    double clock = 0;  // seconds that each job present all the time has computed
+    double clock = 0;  // computing time of a job that is always present, in seconds
     double read_at = 0;
-    std::vector<Running> running;  // a heap, the first done in front
+    std::vector<Running> running;  // a heap with the first to finish in front
   };
 
   void add(std::size_t group, int job, double seconds);
-  // Brings the group's clock to the present.
+  // Advances the group's clock to the present.
   void catch_up(Group& group) const;
   [[nodiscard]] static double rate(const Group& group);
   [[nodiscard]] static int busy(const Group& group);
-  // Tells the tree when the group is next done.
+  // Updates the tree with the group's next completion.
   void reschedule(std::size_t group);
 
-  std::vector<Group> groups_;  // the last one waits
-  // A tournament: leaf i is when group i is next done, every inner node the smaller of its two children.
+  std::vector<Group> groups_;  // the last one holds waiting jobs
+  // A tournament tree: leaf i is the next completion of group i, every inner node the minimum of its
+  // children.
   std::vector<double> tree_;
   std::size_t leaves_ = 1;
   double now_ = 0;

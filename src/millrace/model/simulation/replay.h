@@ -1,4 +1,4 @@
-// Goes through the calls of a recorded run, item by item, in a simulation.
+// Replay: feeds the calls of a recorded run to a simulation, item by item.
 #pragma once
 
 #include "millrace/model/pipeline/recorded_calls.h"
@@ -8,24 +8,24 @@
 
 namespace millrace::model {
 
-// Each item in flight is known by its token. The parts of a split item share its calls: whichever comes to a
-// stage first has the first of them; those for which none is left bypass the stage. Used by one thread.
+// Each item in flight is identified by its token. The parts of a split item share its calls: the first to
+// reach a stage gets the first call, and parts without a call bypass the stage. Used by one thread.
 class Replay {
  public:
-  // `recorded` outlives it; at least one item.
+  // `recorded` must outlive this object and have at least one item.
   explicit Replay(const RecordedCalls& recorded) : recorded_(&recorded) {}
 
-  // The token carries this item of the source from now on; after the last recorded item comes the first.
+  // The token now carries this source item. The recording repeats after its last item.
   void begin(int token, std::int64_t source_item);
-  // Whether the part that arrives at the stage has no call there; else a call is set aside for it.
+  // Whether the arriving part has no call at the stage. Otherwise reserves a call for it.
   [[nodiscard]] bool bypasses(int token, int stage);
   // Seconds of the next call.
   [[nodiscard]] double service(int token, int stage);
-  // Parts that the next call to end emits.
+  // Number of parts emitted by the next call to end.
   [[nodiscard]] int outputs(int token, int stage);
 
  private:
-  struct Progress {  // calls of a stage that were set aside, begun, and have ended
+  struct Progress {  // calls of a stage that were reserved, begun and ended
     std::size_t taken = 0;
     std::size_t begun = 0;
     std::size_t ended = 0;

@@ -1,4 +1,4 @@
-// What both ways of running a simulated pipeline share: the items inside, their services, the account.
+// SimulatedRun: the items, service times and statistics shared by the pools and stealing simulations.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,8 +14,8 @@
 
 namespace millrace::model {
 
-// What is asked of every simulation before it begins. Usage error for an impossible pipeline, and for more
-// calls than are simulated.
+// Checks the preconditions of every simulation. Returns a usage error if the pipeline is invalid or there are
+// too many calls to simulate.
 [[nodiscard]] Status check_simulation(const Pipeline& pipeline, const SimulationOptions& options);
 
 // Used by one thread. The pipeline must outlive it.
@@ -34,24 +34,24 @@ class SimulatedRun {
   [[nodiscard]] bool source_is_dry() const { return result.source_items >= options_.items; }
   // The next item of the source.
   [[nodiscard]] int make_item(int token);
-  // A part more of a split item, right behind it.
+  // Adds a part of a split item directly after it.
   [[nodiscard]] int split_off(int item);
   // The item leaves: dropped inside, or `out` of the last stage.
   void remove(int item, bool out);
 
-  // Whether the item, arriving at the stage, goes past it. To be asked once, and not of the source.
+  // Whether the arriving item bypasses the stage. Call it once per arrival, and not for the source.
   [[nodiscard]] bool bypasses(int stage, int item);
-  // Seconds that the item takes in the stage, were it to start now beside the cores that are busy; entered in
-  // the account.
+  // Seconds that the item would take in the stage if it started now, given the currently busy cores. Recorded
+  // in the statistics.
   [[nodiscard]] double service(int stage, int item);
-  // How many items come out for this one, which the stage has worked on.
+  // Number of outputs for an item that the stage has processed.
   [[nodiscard]] int outputs(int stage, int item);
-  // Whether more items are inside than are simulated, `expected` among them.
+  // Whether more items are inside than can be simulated, including `expected` new ones.
   [[nodiscard]] bool overfull(std::size_t expected = 0) const {
     return order.live() + static_cast<std::int64_t>(expected) > most_simulated_inside;
   }
   [[nodiscard]] std::unexpected<Error> overfull_error() const;
-  // Closes the account after the last event.
+  // Completes the statistics after the last event.
   [[nodiscard]] SimulationResult finish();
 
  private:
@@ -64,7 +64,7 @@ class SimulatedRun {
   double counted_until_ = 0;
   double item_seconds_ = 0;  // time integral of the items inside
   double sojourn_total_ = 0;
-  double tenth_at_ = -1;  // when the source had made a tenth, nine tenths of its items
+  double tenth_at_ = -1;  // when the source had made one and nine tenths of its items
   double nine_tenths_at_ = -1;
 };
 
