@@ -1,4 +1,4 @@
-// Acceptor: lets others in at a listening socket.
+// Acceptor: accepts connections on a listening socket.
 //
 //   Acceptor acceptor(*listen_at_endpoint({"127.0.0.1", 0}));
 //   pollfd waited = acceptor.waited_for(now_ns());
@@ -12,24 +12,24 @@
 
 namespace millrace::cluster {
 
-// Where this process has no descriptor or memory left for whoever comes, it rests for a while: the kernel
-// would tell of the one who waits again and again, at once. Used by one thread.
+// If the process has no descriptor or memory left for a connection, the acceptor rests for a while. Otherwise
+// poll(2) would report the same pending connection in a busy loop. Used by one thread.
 class Acceptor {
  public:
   static constexpr std::int64_t rest_ns = 100'000'000;
 
   explicit Acceptor(Descriptor listener);
 
-  // The next who wants in, as accept_next() has it; none while it rests.
+  // The next connection, as from accept_next(). None during a rest.
   [[nodiscard]] Descriptor next(std::int64_t now_ns);
-  // For poll(2): nothing while it rests.
+  // For poll(2): no events during a rest.
   [[nodiscard]] pollfd waited_for(std::int64_t now_ns) const;
-  // How long poll(2) may wait, of `most_ms` (-1: for ever).
+  // How long poll(2) may wait, at most `most_ms` (-1: forever).
   [[nodiscard]] int patience_ms(int most_ms, std::int64_t now_ns) const;
-  // Nobody is let in any more, and those who come are refused at once.
+  // Accepts no more connections. Later ones are refused at once.
   void close_for_good();
 
-  // Any thread. Where it listens.
+  // The listening port. Any thread may call this.
   [[nodiscard]] int port() const { return port_; }
 
  private:

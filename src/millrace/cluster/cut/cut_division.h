@@ -1,4 +1,4 @@
-// How a pipeline is divided among nodes that have measured it. Pure.
+// Divides a pipeline among nodes by their own measurements. Pure.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,39 +12,39 @@
 
 namespace millrace::cluster {
 
-// What is to be divided, and how.
+// The pipeline to divide, and the requirements.
 struct CutWish {
   image::Pipeline pipeline;
   image::Planes planes = image::Planes::automatic;
   video::FrameFormat input;
-  double rate = 0;        // frames a second that are wanted; 0: as many as can be
-  int sections = 0;       // 0: as many as are best
-  double link_bytes = 0;  // a second, from any machine to any other
+  double rate = 0;        // wanted frames per second; 0: as many as possible
+  int sections = 0;       // 0: the best number
+  double link_bytes = 0;  // per second, between any two machines
 };
 
-// What no cut divides, one behind the other: what nodes measure.
+// The indivisible pieces of the pipeline, in order. Nodes measure these.
 struct CutPieces {
-  std::vector<std::size_t> begins;  // the first stage of each in the pipeline
+  std::vector<std::size_t> begins;  // index of each piece's first stage in the pipeline
   std::vector<PipelineSection> pieces;
 };
 [[nodiscard]] Result<CutPieces> pieces_of(const CutWish& wish);
 
-// A section, and who is to do it.
+// A section and the node that runs it.
 struct DividedSection {
   PipelineSection section;
   std::size_t first = 0;  // of its stages in the pipeline
   std::size_t end = 0;
   std::size_t node = 0;
-  double seconds = 0;       // of a frame, as that node measured
-  std::int64_t beyond = 0;  // frames that come to it beside those of the video, see CutHub
+  double seconds = 0;       // per frame, as measured by that node
+  std::int64_t beyond = 0;  // frames that it receives in addition to those of the video, see CutHub
 };
 
 struct DividedPipeline {
   std::vector<DividedSection> sections;
-  double rate = 0;  // frames a second that are expected
+  double rate = 0;  // expected frames per second
 };
 
-// seconds: of each node, for a frame of each piece, above 0; at least one node.
+// seconds: for each node, the time of a frame in each piece, above 0. At least one node.
 [[nodiscard]] Result<DividedPipeline> divide(const CutWish& wish, const CutPieces& pieces,
                                              std::span<const std::vector<double>> seconds);
 

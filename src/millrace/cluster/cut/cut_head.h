@@ -1,4 +1,4 @@
-// The head of a cut: has source and sink, and nodes that do what lies between.
+// The head of a live split: owns the source and the sink, and directs the nodes that run the sections.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -17,20 +17,20 @@
 namespace millrace::cluster {
 
 struct CutOptions {
-  run::RunOptions run;    // pipeline, input and output, and how that is encoded
-  std::string host;       // to listen at for frames, as the listener
-  std::string job;        // tells its links from those of others
+  run::RunOptions run;    // pipeline, input and output, and encoding
+  std::string host;       // local address to listen at for frames, the same as the listener's
+  std::string job;        // distinguishes its links from those of other jobs
   std::string token;      // not empty, without spaces
-  int nodes = 1;          // that it begins with
-  int sections = 0;       // 0: as many as are best
-  double rate = 0;        // frames a second that are wanted; 0: what the input says
-  double link_bytes = 0;  // a second between any two machines, above 0
-  double patience = 60;   // seconds in which another must come for one that is lost
-  int worker_limit = 1;   // threads that decoder and encoder may have
+  int nodes = 1;          // number of nodes to start with
+  int sections = 0;       // 0: the best number
+  double rate = 0;        // wanted frames per second; 0: the rate of the input
+  double link_bytes = 0;  // per second between any two machines, above 0
+  double patience = 60;   // seconds to wait for the replacement of a lost node
+  int worker_limit = 1;   // maximum number of threads for the decoder and for the encoder
   // Called when the input is open and the pipeline fits it, before the output is opened.
   std::function<Status()> check_output;
   std::stop_token stop;
-  std::function<void(const std::string&)> on_note;  // by another thread
+  std::function<void(const std::string&)> on_note;  // called by another thread
   std::function<void(std::int64_t frames, std::optional<std::int64_t> total)> on_progress;
 };
 
@@ -43,13 +43,13 @@ struct CutRecord {
   video::WrittenAs written_as;
 };
 
-// To the last frame. `listener`: where nodes come. Usage error where what is asked for is impossible: then
-// nothing was written. Where it fails on the way, or is stopped, the output has what was written up to there,
-// complete and in order. The record is filled in all the same.
+// Runs to the last frame. `listener`: accepts the nodes' connections. Returns a usage error, with nothing
+// written, if the request is impossible. After a later failure or a stop, the output has all frames written
+// so far, complete and in order. The record is filled in in all cases.
 [[nodiscard]] Status run_cut(Descriptor listener, const CutOptions& options, CutRecord& record);
 
-// Whether any machine could have any frames of it, so that `millrace plan` cuts it into chunks, and no frame
-// has to travel.
+// Whether any machine can read any frame of it. Then `millrace plan` can cut it into chunks without sending
+// frames.
 [[nodiscard]] bool is_anywhere(const std::string& input);
 
 }  // namespace millrace::cluster

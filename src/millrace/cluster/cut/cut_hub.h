@@ -1,4 +1,4 @@
-// CutHub: who does which section of a cut, and who takes the place of whom.
+// CutHub: assigns the sections of a live split to nodes and replaces lost nodes.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -26,53 +26,53 @@
 
 namespace millrace::cluster {
 
-// What became of a section.
+// The history of a section.
 struct PostRecord {
   std::string pipeline;
-  double seconds = 0;              // of a frame, as the first of its nodes measured
-  std::vector<std::string> nodes;  // that have done it, one after the other
+  double seconds = 0;              // per frame, as measured by its first node
+  std::vector<std::string> nodes;  // all nodes that ran it, in order
 };
 
-// Listens to nodes in a thread of its own. Once there are as many as asked for, it divides the pipeline among
-// them; those that come later wait for one to be lost.
+// Listens for nodes on a thread of its own. When enough have connected, it divides the pipeline among them.
+// Later nodes are spares for lost ones.
 //
-// Before the first frame of the video and after the last one it stands still for filters that read
-// neighbouring frames. The head sends those two again, as often as all sections together read beyond, so that
-// no section has to know where the video ends: of the frames n to n + before + after that come to it, it
-// makes its frame n, and where as many frames go in as sections behind it read beyond, and those of the
-// video, just the others come out. So nobody needs frames before n any more, wherever in the cut, once n are
-// written.
+// For filters that read neighbouring frames, the first and the last frame of the video are repeated. The head
+// sends these repetitions, as many as all sections together read beyond the ends, so that no section has to
+// know where the video ends. From input frames n to n + before + after, a section makes its frame n. So the
+// repeated frames are used up exactly by the sections, and exactly the video's frames come out at the end.
+// Therefore, once n frames are written, no section needs frames before n.
 //
-// A node that takes a section over begins with the first frame that was not written by then. Until it has its
-// input, nobody is told of more that is written, so that what it asks for is still there.
+// A node that takes over a section begins with the first frame that is not yet written. Until it has its
+// input, the hub reports no further progress of writing to the nodes, so that the frames it requests are
+// still held.
 class CutHub {
  public:
   struct Options {
     std::string job;
     std::string token;
-    int nodes = 1;  // that it waits for
+    int nodes = 1;  // number of nodes to wait for
     CutWish wish;
     CutPieces pieces;  // of the wish
     std::int64_t window = 16;
-    double patience = 60;  // seconds in which another must come for one that is lost
-    int source_port = 0;   // of the link that the first section reads
-    // By the thread of the hub:
-    std::function<void(const Endpoint&)> on_output;  // where the last section's frames are to be had
-    std::function<void(std::int64_t)> on_written;    // so many frames are not asked for again by anybody
-    std::function<void()> on_failure;                // error() says why
+    double patience = 60;  // seconds to wait for the replacement of a lost node
+    int source_port = 0;   // port of the link that the first section reads
+    // Called by the hub's thread:
+    std::function<void(const Endpoint&)> on_output;  // the address of the last section's frames
+    std::function<void(std::int64_t)> on_written;    // frames before this number will not be requested again
+    std::function<void()> on_failure;                // error() has the reason
     std::function<void(const std::string&)> on_note;
   };
 
   CutHub(Descriptor listener, Options options);
-  // Nodes are told that all is done.
+  // Tells the nodes that the work is done.
   ~CutHub();
   CutHub(const CutHub&) = delete;
   CutHub& operator=(const CutHub&) = delete;
 
-  // Any thread: so many frames are written, and so many there are.
+  // Any thread: the number of frames written so far, and the total number.
   void written(std::int64_t frames);
   void end_at(std::int64_t frames);
-  // Any thread: the last section's frames cannot be had there.
+  // Any thread: the last section's frames are not available at that address.
   void output_trouble(const Endpoint& at, const std::string& why);
   [[nodiscard]] std::optional<Error> error() const;
   [[nodiscard]] std::vector<PostRecord> posts() const;
@@ -90,16 +90,16 @@ class CutHub {
     std::optional<std::size_t> post;
     std::int64_t heard_ns = 0;
   };
-  // One behind the other, with nothing written between.
+  // Consecutive failures without a frame written in between.
   struct Failures {
     int count = 0;
     std::int64_t written = 0;
   };
-  // A section to be done.
+  // A section to be run.
   struct Post {
     DividedSection work;
     std::optional<int> worker;
-    std::optional<Endpoint> at;  // where its output is to be had
+    std::optional<Endpoint> at;  // address of its output
     bool linked = false;
     Failures failures;
     std::int64_t vacant_ns = 0;
@@ -114,7 +114,8 @@ class CutHub {
   void greet(Worker& worker, const Message& message);
   void serves(std::size_t post, const Endpoint& at);
   void failed(Worker& worker, const std::string& why);
-  // With what the section before makes; consumer: the post that it comes to, or their number, for the head.
+  // Trouble with the output of the previous section. consumer: the receiving post, or the number of posts for
+  // the head.
   void trouble(std::size_t consumer, const Endpoint& producer, const std::string& why);
   void take_output_trouble();
   void forget_the_gone();
@@ -136,18 +137,18 @@ class CutHub {
   std::atomic<std::int64_t> written_ = 0;
   std::atomic<std::int64_t> end_ = -1;
   std::atomic<int> replaced_ = 0;
-  mutable std::mutex mutex_;  // over what follows
+  mutable std::mutex mutex_;  // guards the following members
   std::optional<Error> error_;
   std::vector<PostRecord> records_;
   std::optional<std::pair<Endpoint, std::string>> output_trouble_;
-  // Of the hub's thread.
+  // Used by the hub's thread.
   std::map<int, Worker> workers_;
   int next_worker_ = 0;
   std::vector<Post> posts_;
   Failures failures_;  // of nodes without a post
   std::int64_t told_written_ = 0;
   bool told_end_ = false;
-  std::jthread server_;  // the last: it uses all of the above
+  std::jthread server_;  // declared last, because it uses all of the above
 };
 
 }  // namespace millrace::cluster

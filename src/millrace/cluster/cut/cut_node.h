@@ -1,4 +1,4 @@
-// A node of a cut: does a section of a pipeline for the head.
+// A node of a live split: runs a section of a pipeline for the head.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,17 +14,17 @@ namespace millrace::cluster {
 struct CutNodeOptions {
   Endpoint head;
   std::string token;
-  double patience = 15;  // seconds in which the head must be there
-  bool stay = false;     // when the head has ended, or is lost, wait for the next, for as long as it takes
+  double patience = 15;  // seconds to wait for the head
+  bool stay = false;     // when the head has ended or is lost, wait for the next one without a time limit
   bool no_profile = false;
   std::stop_token stop;
-  std::function<void(const std::string&)> on_note;  // by several threads
+  std::function<void(const std::string&)> on_note;  // called by several threads
 };
 
-// Waits at the head for a section, and does it until the head says that all is done. Listens at the address
-// by which it reaches the head, and nowhere else. Called by the thread that made the workplace. Usage error
-// where the head refuses it; failure where the head is not there, or is lost. Who stays ends when stopped, or
-// refused.
+// Waits for a section from the head, and runs it until the head says that the work is done. Listens only at
+// the address by which it reaches the head. Call it on the thread that created the execution context. Returns
+// a usage error if the head refuses the node, and fails if the head does not answer or is lost. With `stay`,
+// it ends only when stopped or refused.
 [[nodiscard]] Status serve_cut(run::Workplace& workplace, const CutNodeOptions& options);
 
 }  // namespace millrace::cluster

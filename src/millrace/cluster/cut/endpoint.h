@@ -1,4 +1,4 @@
-// Endpoint: where a program can be reached by TCP.
+// Endpoint: the TCP address of a program.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -17,25 +17,24 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
 };
 
-// "127.0.0.1:7272", "host:7272", "[::1]:7272", with or without "tcp://" before it. Usage error that calls it
-// `what`.
+// Parses "127.0.0.1:7272", "host:7272" or "[::1]:7272", optionally after "tcp://". The usage error calls the
+// text `what`.
 [[nodiscard]] Result<Endpoint> parse_endpoint(std::string_view text, std::string_view what);
 [[nodiscard]] std::string to_string(const Endpoint& endpoint);
 
-// Listens there and nowhere else; port 0: one that is free. Of a name with several addresses, at the first
-// where that can be. Usage error where there is none.
+// Listens only at that endpoint. Port 0 picks a free port. If a name has several addresses, uses the first
+// that works. Returns a usage error if none does.
 [[nodiscard]] Result<Descriptor> listen_at_endpoint(const Endpoint& endpoint);
-// Begins to connect: the socket can be written to when that worked, or failed (see connected()). Nothing
-// waits, but for a name that has to be looked up. A name may have several addresses, of which one answers:
-// those that refuse at once are passed over, and attempt n begins with the n-th. Failure where there is no
-// way there.
+// Starts to connect. The socket becomes writable when the connection succeeds or fails (see connected()).
+// Only the lookup of a name may block. If a name has several addresses, those that refuse at once are
+// skipped, and attempt n begins with the n-th address. Fails if no address is reachable.
 [[nodiscard]] Result<Descriptor> begin_to_connect(const Endpoint& endpoint, std::size_t attempt = 0);
-// Whether a connection that was begun is there, once the socket can be written to.
+// Whether a connection attempt has succeeded, once the socket is writable.
 [[nodiscard]] Status connected(int socket);
-// The next who wants in, not to wait; none where nobody does.
+// The next incoming connection as a non-blocking socket. None if there is none pending.
 [[nodiscard]] Descriptor accept_next(int listener);
 
-// Of a socket; empty host where that is not known.
+// The addresses of a connected socket. The host is empty if it is unknown.
 [[nodiscard]] Endpoint own_end(int socket);
 [[nodiscard]] Endpoint other_end(int socket);
 

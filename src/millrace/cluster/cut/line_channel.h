@@ -1,5 +1,4 @@
-// LineChannel: lines of text from one program to another and back, over a socket that never makes anyone
-// wait.
+// LineChannel: exchanges lines of text with another program over a socket, without blocking.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -16,20 +15,20 @@ namespace millrace::cluster {
 // Used by one thread.
 class LineChannel {
  public:
-  // Longer lines end it, as does who does not take what is sent.
+  // The channel ends if a line is longer, or if the peer does not read what is sent.
   static constexpr std::size_t most_line_bytes = std::size_t{1} << 20;
 
   explicit LineChannel(Descriptor socket);
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
-  // What to wait for in poll(2).
+  // The events to wait for in poll(2).
   [[nodiscard]] short events() const;
 
-  // Reads and writes what can be. False once it has ended.
+  // Reads and writes as much as possible. False once it has ended.
   [[nodiscard]] bool move();
-  // The next line that has come, without its end.
+  // The next received line, without its line end.
   [[nodiscard]] std::optional<std::string> next_line();
-  // Goes out with this call, and with move().
+  // Sent by this call and by move().
   void send(std::string_view line);
   // As one line.
   void send_json(const nlohmann::json& message);

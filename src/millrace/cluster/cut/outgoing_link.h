@@ -1,4 +1,4 @@
-// OutgoingLink: frames for the next section, wherever that is done, and whoever takes its place.
+// OutgoingLink: serves frames to the next section, and again to the node that replaces it.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -24,20 +24,21 @@
 
 namespace millrace::cluster {
 
-// Listens for a consumer, and sends it frames as y4m from the one on that it asks for. Frames are held until
-// they are released, so that another consumer can have them again where the first is lost; the last who came
-// is the one who counts. Whoever does not know job and token gets nothing.
+// Listens for a consumer and sends it frames as y4m from the requested one on. Frames are held until they are
+// released, so that another consumer can get them again if the first is lost. The latest consumer replaces an
+// earlier one. Connections without the right job and token get nothing.
 //
-// put() by one thread, which waits while `window` frames are held; release() and cancel() by any.
+// put() is called by one thread and waits while `window` frames are held. Any thread may call release() and
+// cancel().
 class OutgoingLink {
  public:
   struct Options {
-    Endpoint address;  // to listen at, and nowhere else; port 0: one that is free
+    Endpoint address;  // the only address to listen at; port 0: any free port
     std::string job;
     std::string token;
-    int place = 0;  // how many stages its frames have passed
+    int place = 0;  // number of stages that its frames have passed
     video::FrameFormat format;
-    std::int64_t first = 0;    // number of the first frame that is put
+    std::int64_t first = 0;    // number of the first frame passed to put()
     std::int64_t window = 16;  // frames, at least 1
   };
 
@@ -48,17 +49,17 @@ class OutgoingLink {
 
   [[nodiscard]] int port() const { return acceptor_.port(); }
 
-  // The next frame. Interrupted where it was cancelled; failure where the thread that sends had to give up,
-  // as without memory: then no consumer is served any more.
+  // Adds the next frame. Interrupted if cancelled. Fails if the sending thread had to give up, for example
+  // for lack of memory. Then no consumer is served any longer.
   [[nodiscard]] Status put(const video::Frame& frame);
-  // Nobody will ask for frames before this one again; those that a consumer has not had yet are held for it.
+  // Frames before this one will not be requested again. Those that a consumer has not yet received stay held.
   void release(std::int64_t before);
   void cancel();
 
  private:
   using Bytes = std::shared_ptr<const std::vector<std::byte>>;
 
-  // Somebody who has not yet said what is wanted.
+  // A connection that has not yet sent a request.
   struct Guest {
     Descriptor socket;
     std::string said;
@@ -76,13 +77,13 @@ class OutgoingLink {
   void give_up(Error error);
   [[nodiscard]] std::vector<pollfd> waited_for();
   void let_in();
-  // False where the guest is to be forgotten: gone, a stranger, or become the consumer.
+  // False if the guest is to be removed: gone, rejected, or now the consumer.
   [[nodiscard]] bool listen_to(Guest& guest);
   void become_consumer(Guest& guest, std::int64_t from);
   void send();
   [[nodiscard]] bool take_next();
   void lose_consumer();
-  void drop();  // with mutex_
+  void drop();  // requires mutex_
 
   const Options options_;
   Acceptor acceptor_;
@@ -92,13 +93,13 @@ class OutgoingLink {
   std::deque<Bytes> held_;
   std::int64_t first_held_;
   std::int64_t released_;
-  std::optional<std::int64_t> consumer_at_;  // the frame that it is to get next
+  std::optional<std::int64_t> consumer_at_;  // the next frame it is to get
   bool cancelled_ = false;
-  std::optional<Error> broken_;  // why nothing is sent any more
-  // Of the thread that serves.
+  std::optional<Error> broken_;  // why nothing is sent any longer
+  // Used by the serving thread.
   std::list<Guest> guests_;
   std::optional<Consumer> consumer_;
-  std::jthread server_;  // the last: it uses all of the above
+  std::jthread server_;  // declared last, because it uses all of the above
 };
 
 }  // namespace millrace::cluster

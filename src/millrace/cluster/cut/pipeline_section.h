@@ -1,4 +1,4 @@
-// A pipeline taken apart at places where one stream of frames is all that has to travel.
+// Splits a pipeline at places where only one stream of frames has to travel.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,29 +12,29 @@
 
 namespace millrace::cluster {
 
-// What a section makes of which frames.
+// A section, with its input and output formats.
 struct PipelineSection {
   image::Pipeline pipeline;
   video::FrameFormat input;  // without times: frames follow each other
   video::FrameFormat output;
-  image::NeighbouringFrames neighbours;  // of all sections together, those of the whole pipeline
+  image::NeighbouringFrames neighbours;  // those of all sections together are those of the whole pipeline
 };
 
-// The stages of a pipeline with what they read; without what they cost.
+// The stages of a pipeline with their inputs, but without costs.
 [[nodiscard]] std::vector<StageLoad> loads_of(const image::Pipeline& pipeline);
 
-// Where it may be cut: the stages that could be the first of a section. Nowhere between filters that pass RGB
-// on: frames that travel are Y'CbCr.
+// The possible first stages of a section. There are none between filters that pass RGB on, because frames
+// travel as Y'CbCr.
 [[nodiscard]] std::vector<std::size_t> section_places(const image::Pipeline& pipeline);
 
-// The stages [first, first + count) as a pipeline of its own. They must begin and end at the ends of the
-// pipeline or at places of section_places().
+// The stages [first, first + count) as a pipeline of their own. Both ends must be ends of the pipeline or
+// places from section_places().
 [[nodiscard]] image::Pipeline section_of(const image::Pipeline& pipeline, std::size_t first,
                                          std::size_t count);
 
-// The sections one after the other. `begins`: the first stages of all but the first of them, growing. Between
-// sections there are codes or numbers, plane by plane, as there are between these filters in one run:
-// together they make what that makes, bit by bit. Usage error where a section cannot work on what comes.
+// The sections in order. `begins`: the first stages of all sections but the first, increasing. Between
+// sections frames hold codes or numbers, plane by plane, as they do between these filters in a single run. So
+// the combined output is bit-identical. Returns a usage error if a section cannot process its input.
 [[nodiscard]] Result<std::vector<PipelineSection>> take_apart(const image::Pipeline& pipeline,
                                                               const std::vector<std::size_t>& begins,
                                                               const video::FrameFormat& input,

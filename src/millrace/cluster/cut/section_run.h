@@ -1,4 +1,4 @@
-// SectionRun: one section of a cut, from the link to the section before to the link to the next.
+// SectionRun: one section of a live split, from its incoming link to its outgoing link.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -16,7 +16,7 @@
 
 namespace millrace::cluster {
 
-// run() by the thread of the workplace, all else by any.
+// run() is called by the thread of the execution context, everything else by any thread.
 class SectionRun {
  public:
   struct Options {
@@ -24,23 +24,23 @@ class SectionRun {
     std::string token;
     std::string host;  // to listen at
     bool no_profile = false;
-    // As of IncomingLink.
+    // As in IncomingLink.
     std::function<void()> on_linked;
     std::function<void(const Endpoint&, const std::string&)> on_trouble;
   };
 
-  // Listens already; others may come for frames before there are any.
+  // Already listens on return. Consumers may connect before there are frames.
   [[nodiscard]] static Result<std::unique_ptr<SectionRun>> open(const Assignment& assignment,
                                                                 const Options& options);
 
-  // To the last frame. The frames stay to be had until this object goes.
+  // Runs to the last frame. Frames stay available until this object is destroyed.
   [[nodiscard]] Status run(run::Workplace& workplace);
 
   [[nodiscard]] int port() const { return outgoing_->port(); }
   void set_producer(const Endpoint& producer) { incoming_.set_producer(producer); }
-  // So many frames the video has.
+  // Sets the video's total number of frames.
   void end_at(std::int64_t frames) { incoming_.end_at(frames > 0 ? frames + assignment_.beyond : 0); }
-  // So many frames were written.
+  // Reports the number of frames written.
   void written(std::int64_t frames) { outgoing_->release(frames); }
   void stop();
 
@@ -54,8 +54,8 @@ class SectionRun {
   std::stop_source stop_;
 };
 
-// Seconds in which the workplace computes a frame of a section: the median of a few, of noise. `made`: what
-// it makes, codes or numbers.
+// Seconds per frame of a section in this execution context: the median of a few frames of noise. `made`: the
+// form of its output, codes or numbers.
 [[nodiscard]] Result<double> measure_section(run::Workplace& workplace, const std::string& pipeline,
                                              image::Planes planes, const video::FrameFormat& input,
                                              const video::SampleForms& made, const std::stop_token& stop);

@@ -1,19 +1,19 @@
-// WakeUp: ends the wait of a thread in poll(2).
+// WakeUp: interrupts a thread's wait in poll(2).
 #pragma once
 
 #include "millrace/base/descriptor.h"
 
 namespace millrace::cluster {
 
-// One thread waits for its descriptor among others, any wakes it.
+// One thread polls the descriptor together with others. Any thread may wake it.
 class WakeUp {
  public:
   WakeUp();
 
-  // Can be read once somebody woke.
+  // Becomes readable after wake().
   [[nodiscard]] int descriptor() const { return event_.get(); }
   void wake() const;
-  // By the one who waits, before it looks what there is to do.
+  // Called by the waiting thread before it checks for work.
   void clear() const;
 
  private:

@@ -1,4 +1,4 @@
-// Where a video is cut into chunks. Pure.
+// Cuts a video into chunks. Pure.
 #pragma once
 
 #include "millrace/image/filter/filter.h"
@@ -10,27 +10,26 @@
 namespace millrace::cluster {
 
 struct ChunkCut {
-  std::int64_t first = 0;   // frame, in the order they are shown
+  std::int64_t first = 0;   // frame number in display order
   std::int64_t frames = 0;  // at least 1
-  // Frames of the chunks around it that its own are made of: as many as filters read, or as there are.
+  // Frames of neighbouring chunks that are also read: as many as the filters need, or as exist.
   std::int64_t before = 0;
   std::int64_t after = 0;
-  // The key frame from which on all of these are decoded, and the one before that; none: from the beginning
-  // of the video.
+  // The keyframe from which all of these can be decoded, and the keyframe before that. Empty: decode from the
+  // beginning of the video.
   std::optional<std::int64_t> key;
   std::optional<std::int64_t> earlier_key;
 
   bool operator==(const ChunkCut&) const = default;
 };
 
-// times: of all frames in the order they are shown, growing. keys: numbers of the frames at which decoding
-// may begin, growing. length: of a chunk, in units of `times`, at least 1. neighbours: frames around each
-// that filters read.
+// times: of all frames in display order, increasing. keys: frame numbers at which decoding can start,
+// increasing. length: of a chunk in units of `times`, at least 1. neighbours: frames on either side that
+// filters read.
 //
-// Chunks begin where they are due by their length, or at a key frame that is not further from there than a
-// quarter of it, so that nothing is decoded twice; a key frame far away is not waited for. What would be left
-// for a last chunk of less than a quarter goes to the one before. The same for every machine that is ever to
-// do a chunk: depends on nothing but what is given here.
+// A chunk begins where its length puts it, or at a keyframe within a quarter of the length from there, so
+// that nothing is decoded twice. More distant keyframes are not used. A last chunk of less than a quarter is
+// added to the previous one. The result depends only on the arguments, so it is the same on every machine.
 [[nodiscard]] std::vector<ChunkCut> cut_chunks(const std::vector<std::int64_t>& times,
                                                const std::vector<std::int64_t>& keys, std::int64_t length,
                                                const image::NeighbouringFrames& neighbours = {});
@@ -38,7 +37,7 @@ struct ChunkCut {
 // The first frame that is read for a chunk.
 [[nodiscard]] inline std::int64_t first_read(const ChunkCut& cut) { return cut.first - cut.before; }
 
-// Frames that are decoded for a chunk, those included that are not its own.
+// Number of frames decoded for a chunk, including those of other chunks.
 [[nodiscard]] std::int64_t decoded_frames(const ChunkCut& cut);
 
 }  // namespace millrace::cluster

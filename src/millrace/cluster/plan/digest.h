@@ -1,4 +1,4 @@
-// Digests of what travels between machines: against accidents, not against attackers.
+// Digests of data that travels between machines. They detect accidents, not attacks.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -22,7 +22,7 @@ struct FileDigest {
 
 // Of all bytes of a regular file.
 [[nodiscard]] Result<FileDigest> digest_of_file(const std::string& file, const std::stop_token& stop = {});
-// Of the beginning, the end and some places between: quick, and enough to tell two videos apart.
+// Of the beginning, the end and some samples between: fast, and enough to tell two videos apart.
 [[nodiscard]] Result<FileDigest> sampled_digest_of_file(const std::string& file);
 
 }  // namespace millrace::cluster

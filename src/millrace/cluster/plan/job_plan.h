@@ -1,4 +1,4 @@
-// JobPlan: a video, what is to be done with it, and the chunks that any machines may do.
+// JobPlan: a video, the work to do on it, and chunks that any machine can process.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -15,34 +15,34 @@
 
 namespace millrace::cluster {
 
-// How the frames of the input are known.
+// How the frames of the input were determined.
 enum class FrameList {
-  packets,  // by the times of its packets
-  decoded,  // all of it was decoded once
+  packets,  // from the times of its packets
+  decoded,  // by decoding all of it once
 };
 
-// Depends on the input and on the options, and on nothing of the machine that makes it.
+// Depends on the input and the options, and not on the machine that makes it.
 struct JobPlan {
-  std::string version;  // of the millrace that made it; any other may encode differently
-  std::string input;    // absolute, or test:...
+  std::string version;  // version of millrace that made it; others may encode differently
+  std::string input;    // absolute path, or test:...
   std::uint64_t input_bytes = 0;
-  std::string input_digest;  // of samples of its bytes
-  run::RunOptions options;   // those that change the output
+  std::string input_digest;  // of sampled bytes
+  run::RunOptions options;   // only options that change the output
   double chunk_seconds = 0;
   FrameList list = FrameList::packets;
   std::int64_t frames = 0;
   int rate_numerator = 25;
   int rate_denominator = 1;
-  // Seconds in a unit of `times`; 0: frames have no times, and follow each other at the frame rate.
+  // Seconds per unit of `times`. 0: frames have no times and follow each other at the frame rate.
   int time_base_numerator = 0;
   int time_base_denominator = 1;
-  std::vector<std::int64_t> times;  // of all frames by the input's clock, growing; or none
+  std::vector<std::int64_t> times;  // of all frames by the input's clock, increasing; or empty
   std::vector<ChunkCut> chunks;     // in order, at least one
-  std::string id;                   // digest of all this
-  std::string warning;              // of making it: one line, not kept; empty: none
+  std::string id;                   // digest of all members above
+  std::string warning;              // one-line warning from making it, not stored; empty: none
 
   [[nodiscard]] bool has_times() const { return time_base_numerator > 0; }
-  // What moves the first frame to 0 that is shown before, as of PresentationClock::shift().
+  // Offset that moves the first displayed frame to 0, as in PresentationClock::shift().
   [[nodiscard]] std::int64_t shift() const {
     return times.empty() || times.front() >= 0 ? 0 : -times.front();
   }
@@ -50,17 +50,17 @@ struct JobPlan {
   [[nodiscard]] std::int64_t decoded() const;
 };
 
-// {"schema": "millrace.plan", "version": 1, ...}; without the id, which follows from the rest.
+// {"schema": "millrace.plan", "version": 1, ...}. The id is omitted, because it follows from the rest.
 [[nodiscard]] nlohmann::ordered_json to_json(const JobPlan& plan);
 [[nodiscard]] std::string digest_of(const JobPlan& plan);
 
-// Failure, of one line that calls it `name`, where it is no plan, of a later version or damaged.
+// Fails with one line that calls the text `name` if it is not a plan, is of a later version, or is damaged.
 [[nodiscard]] Result<JobPlan> parse_plan(std::string_view text, const std::string& name);
-// The same from a file or pipe. Usage error, too, where another version of millrace made it; interrupted
-// where a wait for the pipe is stopped.
+// The same from a file or pipe. Also returns a usage error if another version of millrace made it, and
+// interrupted if a wait for the pipe is stopped.
 [[nodiscard]] Result<JobPlan> read_plan(const std::string& file, const std::stop_token& stop = {});
 
-// A few lines for people, and one for each chunk.
+// A short summary, and one line per chunk.
 [[nodiscard]] std::string to_text(const JobPlan& plan);
 
 }  // namespace millrace::cluster

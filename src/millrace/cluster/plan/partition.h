@@ -1,4 +1,4 @@
-// Which machine does how much of a pipeline. Pure.
+// Divides a pipeline among machines. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,34 +7,34 @@
 
 namespace millrace::cluster {
 
-// A stage of a pipeline, as far as a division needs to know it.
+// A stage of a pipeline, reduced to its load.
 struct StageLoad {
   static constexpr int source = -1;
 
-  double seconds = 0;       // of a frame, on a node of speed 1
-  double bytes = 0;         // of a frame that it makes
+  double seconds = 0;       // per frame, on a node of speed 1
+  double bytes = 0;         // per frame of its output
   std::vector<int> inputs;  // earlier stages, or source
 };
 
-// What is to be divided.
+// The work to divide.
 struct StreamLoad {
   std::vector<StageLoad> stages;  // in topological order; each leads to the last one
-  double source_bytes = 0;        // of a frame
-  double rate = 0;                // frames a second that are wanted; 0: as many as can be
-  // Whether any node can have any frames of it, as of a file that all see: then frames need not travel.
+  double source_bytes = 0;        // per frame
+  double rate = 0;                // wanted frames per second; 0: as many as possible
+  // Whether any node can read any frame itself, for example from a shared file. Then frames need not travel.
   bool anywhere = false;
-  int sections = 0;  // so many, whatever is best; 0: as many as are best
+  int sections = 0;  // required number of sections; 0: the best number
 };
 
-// What there is to divide it among.
+// The nodes to divide it among.
 struct NodeLoads {
   std::vector<double> speeds;  // above 0
-  // Bytes a second from one node to another, each above 0; the last row and column are of the place of source
-  // and sink. Empty: without limit.
+  // Bytes per second from one node to another, all above 0. The last row and column belong to the place of
+  // source and sink. Empty: unlimited.
   std::vector<std::vector<double>> links;
 };
 
-// Stages that follow each other, on a node.
+// Consecutive stages on a node.
 struct Section {
   std::size_t first = 0;
   std::size_t stages = 0;
@@ -45,24 +45,24 @@ struct Section {
 
 struct Division {
   enum class Kind {
-    chunks,  // every node does the whole pipeline, of other frames each
-    cut,     // every frame passes all sections, one after the other
+    chunks,  // every node runs the whole pipeline on its own frames
+    cut,     // every frame passes all sections in turn
   };
   Kind kind = Kind::cut;
   std::vector<Section> sections;
-  double rate = 0;  // frames a second that go through
+  double rate = 0;  // expected frames per second
 };
 
-// Places where one stream of frames is all that has to travel: the numbers of the stages behind them. A stage
-// with two inputs from before such a place would need two.
+// Places where only one stream of frames has to travel, as the indices of the following stages. A stage with
+// two inputs from before such a place would need two streams.
 [[nodiscard]] std::vector<std::size_t> cut_places(std::span<const StageLoad> stages);
 
-// Where frames need not travel, chunks. Else the cut that has the rate wanted with the fewest nodes, of these
-// the one with most to spare; or the fastest that there is, where none has it. Stages compute while frames
-// travel, so that a cut is as fast as its slowest section or link.
+// Returns chunks if frames need not travel. Otherwise returns the live split that reaches the wanted rate
+// with the fewest nodes; of these, the one with the largest reserve. If none reaches the rate, returns the
+// fastest. Stages compute while frames travel, so a split is as fast as its slowest section or link.
 //
-// There must be a stage and a node. Exact for up to 10 nodes and 24 places; of more nodes the fastest 10 are
-// used, and of more places those between small stages are passed over.
+// Requires at least one stage and one node. Exact for up to 10 nodes and 24 places. With more nodes the
+// fastest 10 are used, and with more places those between small stages are skipped.
 [[nodiscard]] Division partition(const StreamLoad& stream, const NodeLoads& nodes);
 
 }  // namespace millrace::cluster

@@ -1,4 +1,4 @@
-// Many times in few characters.
+// Run-length encoding of frame times.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,9 @@
 
 namespace millrace::cluster {
 
-// "0 40x24 41 40x3": the first time, then the steps from each to the next, repeated steps counted. Empty for
-// no times.
+// "0 40x24 41 40x3": the first time, then the differences, with repeat counts. Empty without times.
 [[nodiscard]] std::string to_time_runs(const std::vector<std::int64_t>& times);
-// Nothing where the text is none, or holds more than `most` times.
+// Empty if the text is invalid or has more than `most` times.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> parse_time_runs(std::string_view text,
                                                                        std::size_t most);
 

@@ -1,4 +1,4 @@
-// Whole numbers in JSON that others wrote.
+// Reads whole numbers from untrusted JSON.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace millrace::cluster {
 
-// Throws `name` as a std::string where it is no whole number, or not within [least, most].
+// Throws `name` as a std::string if it is not a whole number or not within [least, most].
 template <class Json>
 [[nodiscard]] std::int64_t whole_number(const Json& json, const char* name, std::int64_t least,
                                         std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
-  // Of its two kinds of integers, one holds those beyond int64_t.
+  // The library's unsigned integers can exceed int64_t.
   const bool fits =
       json.is_number_integer() && (!json.is_number_unsigned() ||
                                    json.template get<std::uint64_t>() <=

@@ -1,4 +1,4 @@
-// Does one chunk of a plan.
+// Processes one chunk of a plan.
 #pragma once
 
 #include "millrace/cluster/plan/job_plan.h"
@@ -13,31 +13,31 @@
 namespace millrace::cluster {
 
 struct ChunkOptions {
-  std::string folder;  // of the parts; exists
-  std::string input;   // where this machine has the input; empty: where the plan says
-  int threads = 0;     // workers; 0: as many as the workplace has
+  std::string folder;  // of the parts; must exist
+  std::string input;   // the input on this machine; empty: as in the plan
+  int threads = 0;     // workers; 0: as many as the execution context has
   bool no_profile = false;
-  std::string shared;  // folder of what the machines of the job learn; empty: none
+  std::string shared;  // folder shared by the machines of a job for their findings; empty: none
   std::stop_token stop;
   std::function<void(const run::RunProgress&)> on_progress;
 };
 
 struct ChunkOutcome {
-  bool skipped = false;  // it was there already, and is what it must be
+  bool skipped = false;  // a valid part already existed
   PartRecord part;
-  run::RunRecord run;  // where it was not skipped
+  run::RunRecord run;  // unless skipped
 };
 
-// Usage error where the part or its record is a link. Failure where the input is not the one of the plan,
-// where a frame of the chunk cannot be had, or the part not be written: then there is no part under its name,
-// or the one that was there before.
+// Returns a usage error if the part or its record is a link. Fails if the input differs from the plan's, a
+// frame of the chunk cannot be read, or the part cannot be written. After a failure there is no part under
+// its name, or the earlier one is unchanged.
 [[nodiscard]] Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk,
                                             run::Workplace& workplace, const ChunkOptions& options);
 
-// Usage error where the plan has no such chunk.
+// Returns a usage error if the plan has no such chunk.
 [[nodiscard]] Status check_number(const JobPlan& plan, std::int64_t chunk);
 
-// Whether the file is the one that the plan was made of. Failure that says so.
+// Fails if the file is not the one that the plan was made from.
 [[nodiscard]] Status check_same_input(const JobPlan& plan, const std::string& file);
 
 }  // namespace millrace::cluster

@@ -14,15 +14,15 @@ namespace millrace::cluster {
 struct JoinPartsOptions {
   std::string folder;
   std::string output;
-  std::string input;  // where this machine has it; empty: where the plan says
+  std::string input;  // the input on this machine; empty: as in the plan
   Overwrite overwrite = Overwrite::no;
-  // Called when the parts are known to be good, before the output is opened.
+  // Called after the parts were verified, before the output is opened.
   std::function<Status()> check_output;
   std::stop_token stop;
 };
 
-// All parts, by packet copy, with what the input has beside its video. Failure that says which chunks to do
-// where parts are missing, damaged or of another plan.
+// Joins all parts by packet copy and adds the input's other streams and properties. If parts are missing,
+// damaged or of another plan, it fails and says which chunks to process.
 [[nodiscard]] Result<video::JoinedFile> join_parts(const JobPlan& plan, const JoinPartsOptions& options);
 
 }  // namespace millrace::cluster

@@ -8,20 +8,20 @@
 
 namespace millrace::cluster {
 
-// The encoder's threads where nothing is said: its pixels depend on them, so they must not depend on the
-// machine.
+// Default number of encoder threads. The encoded pixels depend on it, so it must not depend on the machine.
 inline constexpr int usual_encoder_threads = 4;
 
-// options: those of a run; of its outputs only codec and quality matter. Reads all packets of the input, and
-// decodes a few frames of it; all, where packets do not tell what frames there are.
+// options: as for a run; only codec and quality of its outputs matter. Reads all packets of the input and
+// decodes a few frames. If the packets do not identify the frames, decodes all.
 //
-// Usage errors: what `millrace run` would refuse, and what cannot be cut: a pipe, a source without end; and
-// what check_output refuses, which is called when the input is open and the pipeline fits it.
+// Returns the usage errors of `millrace run`, and others for input that cannot be cut: a pipe or an endless
+// source. It also returns the error of check_output, which is called once the input is open and the pipeline
+// fits it.
 [[nodiscard]] Result<JobPlan> make_plan(const run::RunOptions& options, double chunk_seconds,
                                         const std::stop_token& stop = {},
                                         const std::function<Status()>& check_output = {});
 
-// The frames of a job as they come out of the pipeline, and what the whole input has beside them.
+// The frames of a job at both ends of the pipeline, and the properties of the whole input.
 struct JobFrames {
   image::Pipeline pipeline;
   image::Planes planes = image::Planes::automatic;

@@ -1,4 +1,4 @@
-// Parts: what a chunk became, in a folder that all machines of a job write to.
+// Parts: the results of chunks, in a folder shared by all machines of a job.
 #pragma once
 
 #include "millrace/cluster/plan/digest.h"
@@ -11,8 +11,8 @@
 
 namespace millrace::cluster {
 
-// FOLDER/chunk-00012.mkv, and beside it what it must be: FOLDER/chunk-00012.json. The video is written
-// first, each whole or not at all: a part counts only with its record.
+// FOLDER/chunk-00012.mkv and its record FOLDER/chunk-00012.json. Each is written atomically, the video first.
+// A part without a record does not count.
 [[nodiscard]] std::string part_file(const std::string& folder, std::int64_t chunk);
 [[nodiscard]] std::string record_file(const std::string& folder, std::int64_t chunk);
 
@@ -20,7 +20,7 @@ struct PartRecord {
   std::string plan;  // its id
   std::int64_t chunk = 0;
   std::int64_t frames = 0;
-  std::int64_t decoded = 0;  // for it
+  std::int64_t decoded = 0;  // frames decoded for it
   std::string decoded_from;  // in words
   std::string machine;       // its name, for people
   double seconds = 0;
@@ -32,16 +32,16 @@ struct PartRecord {
 enum class PartState {
   missing,
   good,
-  other_plan,  // whole, but of another plan
-  damaged,     // not what its record says, or without one that can be read
+  other_plan,  // intact, but of another plan
+  damaged,     // does not match its record, or has no readable record
 };
 
 struct Part {
   PartState state = PartState::missing;
-  PartRecord record;  // where it is good
+  PartRecord record;  // if it is good
 };
 
-// Reads all of it. Failure where the folder cannot be read.
+// Reads the whole part. Fails if the folder cannot be read.
 [[nodiscard]] Result<Part> check_part(const JobPlan& plan, const std::string& folder, std::int64_t chunk,
                                       const std::stop_token& stop = {});
 

@@ -1,5 +1,5 @@
-// Comparison: an experiment of a paper as it came out here, beside what the paper says of its own machine. A
-// value; the page and the JSON are made of it alone.
+// Comparison: an experiment of a paper as reproduced here, next to the paper's own results. A value. The page
+// and the JSON are made only from it.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -15,12 +15,12 @@
 
 namespace millrace::report {
 
-// Where the figures of a column come from. No column mixes them.
+// Origin of the figures of a column. A column has a single origin.
 enum class Origin {
-  paper,      // stated by the paper, of its machine
+  paper,      // stated by the paper for its machine
   measured,   // here
-  simulated,  // of a machine that is not here, from service times measured here
-  predicted,  // by a formula, from the same
+  simulated,  // for a machine not available here, from service times measured here
+  predicted,  // by a formula, from the same service times
 };
 [[nodiscard]] std::string_view name_of(Origin origin);
 
@@ -32,24 +32,25 @@ struct ComparisonColumn {
 
 struct ComparisonRow {
   std::vector<std::string> keys;
-  std::vector<std::optional<PlotValue>> values;  // one for each column; none: not done, or not to be had here
+  std::vector<std::optional<PlotValue>> values;  // one per column; empty: not done, or not available here
 };
 
 struct ComparisonTable {
   std::string caption;
-  std::vector<std::string> keys;  // what the first cells of a row are
+  std::vector<std::string> keys;  // names of the key cells of a row
   std::vector<ComparisonColumn> columns;
   std::vector<ComparisonRow> rows;
 };
 
 struct Comparison {
-  std::string name;  // as `millrace study` takes it
+  std::string name;  // as in `millrace study`
   std::string title;
-  std::string paper;  // what the paper says of it
+  std::string paper;  // the paper's statement
   std::string about;  // how it was done here
   std::vector<std::variant<LinePlot, BarPlot>> plots;
   std::vector<ComparisonTable> tables;
-  std::vector<std::string> findings;  // what agrees, and what does not and why; each a sentence or two
+  std::vector<std::string>
+      findings;  // agreements, and differences with their reasons; a sentence or two each
 };
 
 struct ComparisonPage {
@@ -61,8 +62,8 @@ struct ComparisonPage {
   std::vector<Comparison> comparisons;
 };
 
-// Failure that names the comparison and table where a row has not as many cells as the head, a value is not
-// finite, a column has no value at all, or no finding is there: such a page is not shown.
+// Fails, naming the comparison and table, if a row has too few or too many cells, a value is not finite, a
+// column has no value at all, or there are no findings. Such a page must not be shown.
 [[nodiscard]] Status check(const ComparisonPage& page);
 
 [[nodiscard]] std::string to_page(const ComparisonPage& page);

@@ -1,4 +1,4 @@
-// The experiments of the UDispatch+ paper on a video decoder: tables III and V. Pure.
+// The UDispatch+ paper's experiments on a video decoder: tables III and V. Pure.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -25,7 +25,7 @@ enum class DecoderStudy { table3, table5 };
 enum class Decoder { ffmpeg, dav1d };
 [[nodiscard]] std::string_view name_of(Decoder decoder);
 
-// A stream as large and as long as one of the paper's, which have the numbers 1 to 10.
+// A stream with the size and length of one of the paper's streams 1 to 10.
 struct DecoderStream {
   int number = 1;
   int width = 0;
@@ -46,22 +46,22 @@ struct DecoderObservations {
   int cpus = 1;
   int threads = 4;
   bool generated = false;  // no clip was given
-  std::string source;      // what the streams show
+  std::string source;      // content of the streams
   std::vector<DecoderStream> streams;
   std::vector<Decoder> decoders;
-  std::map<Decoder, std::string> missing;              // why a decoder is not among them
-  std::map<DecoderSetting, std::vector<double>> ms;    // of each execution, in turns
+  std::map<Decoder, std::string> missing;              // why a decoder is not available
+  std::map<DecoderSetting, std::vector<double>> ms;    // of each execution, interleaved
   std::map<std::pair<int, Decoder>, double> alone_ms;  // by one thread on one CPU
   ThreadCosts costs;
 };
 
-// Of one stream and decoder, each binding once.
+// For one stream and decoder, each binding once.
 [[nodiscard]] std::vector<Binding> decoder_bindings(std::span<const DecoderStudy> studies);
-// Failure where something was not observed, or not as often as the rest.
+// Fails if a setting was not observed, or less often than the others.
 [[nodiscard]] Result<Comparison> compare(DecoderStudy study, const DecoderObservations& observed);
 
-// What main does alone of a decoder that takes so long on one CPU and so long with threads on `cpus` of them:
-// Amdahl's law turned round. More than one CPU. Within 0 and the whole.
+// Time that main spends alone, from the decoder's time on one CPU and its time with threads on `cpus` CPUs
+// (more than one). Amdahl's law, solved for the serial part and clamped to between 0 and the whole time.
 [[nodiscard]] double serial_part_ms(double alone_ms, double together_ms, int cpus);
 
 }  // namespace millrace::report

@@ -1,4 +1,4 @@
-// The experiments of the UDispatch+ paper on the skip-line coder: tables IV and VII and figure 5. Pure.
+// The UDispatch+ paper's experiments on the skip-line coder: tables IV and VII and figure 5. Pure.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -22,7 +22,7 @@ enum class DispatchStudy { table4, table7, fig5 };
 
 enum class Variant { basic, swing, tow };
 enum class Verb { encode, decode };
-[[nodiscard]] std::string_view name_of(Variant variant);  // as millrace-skipline has it
+[[nodiscard]] std::string_view name_of(Variant variant);  // as in millrace-skipline
 [[nodiscard]] std::string_view name_of(Verb verb);
 
 struct DispatchSetting {
@@ -36,14 +36,14 @@ struct DispatchSetting {
 struct DispatchObservations {
   int cpus = 1;
   int threads = 4;
-  std::map<DispatchSetting, std::vector<double>> ms;    // of each execution, in turns
-  std::map<std::pair<Variant, Verb>, double> alone_ms;  // of one thread on one CPU; of the two tables
+  std::map<DispatchSetting, std::vector<double>> ms;    // of each execution, interleaved
+  std::map<std::pair<Variant, Verb>, double> alone_ms;  // of one thread on one CPU; for the two tables
   ThreadCosts costs;
 };
 
-// What the studies need, each once.
+// All settings that the studies need, each once.
 [[nodiscard]] std::vector<DispatchSetting> dispatch_settings(std::span<const DispatchStudy> studies);
-// Failure where something was not observed, or not as often as the rest.
+// Fails if a setting was not observed, or less often than the others.
 [[nodiscard]] Result<Comparison> compare(DispatchStudy study, const DispatchObservations& observed);
 
 }  // namespace millrace::report

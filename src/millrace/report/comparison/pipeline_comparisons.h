@@ -1,4 +1,4 @@
-// A function for each of the pipeline studies. Internal to them.
+// One function for each of the pipeline studies. Internal to them.
 #pragma once
 
 #include "millrace/report/comparison/observed_program.h"

@@ -1,4 +1,4 @@
-// How the programs of the pipeline studies are run, and for how many threads. Internal to these studies.
+// The settings and thread counts of the pipeline studies. Internal to them.
 #pragma once
 
 #include "millrace/report/comparison/pipeline_studies.h"
@@ -11,12 +11,12 @@ namespace millrace::report::pipelines {
 
 inline constexpr std::array doubled{1, 2, 4, 8, 16, 32, 64};
 inline constexpr int paper_queue = 20;
-inline constexpr int similar_tokens = 5;  // a thread
+inline constexpr int similar_tokens = 5;  // per thread
 inline constexpr int dedup_tokens = 3;
 inline constexpr int fig11_workers = 64;
-inline constexpr int oversubscription = 2;  // threads a core
+inline constexpr int oversubscription = 2;  // threads per core
 
-// 1, 2, 4, ... up to those at hand, and these.
+// Powers of two below the number of processing elements, and that number.
 inline std::vector<int> measured_counts(int pes) {
   std::vector<int> counts;
   for (const int count : doubled)
@@ -24,7 +24,7 @@ inline std::vector<int> measured_counts(int pes) {
   counts.push_back(pes);
   return counts;
 }
-// Those of the paper, and the ones that are measured.
+// The paper's thread counts and the measured ones.
 inline std::vector<int> all_counts(int pes, int most) {
   std::vector<int> counts = measured_counts(pes);
   for (const int count : doubled)

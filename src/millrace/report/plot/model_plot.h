@@ -1,4 +1,4 @@
-// A drawing of predicted times against the number of cores.
+// Plots predicted times against the number of cores.
 #pragma once
 
 #include "millrace/model/report/model_report.h"
@@ -14,8 +14,8 @@ struct MeasuredTime {
   double seconds = 0;
 };
 
-// An SVG picture, 720 by 440: a line and its interval for every strategy, both axes logarithmic, the time of
-// the slowest serial stage as a dashed line, measurements as crosses.
+// An SVG picture, 720 by 440, with logarithmic axes: a line with its interval for every strategy, a dashed
+// line for the time of the slowest serial stage, and crosses for measurements.
 [[nodiscard]] std::string plot_svg(const model::ModelReport& report,
                                    const std::vector<MeasuredTime>& measured);
 

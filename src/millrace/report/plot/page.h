@@ -1,4 +1,4 @@
-// What the pages of reports have in common: a style sheet, and tables.
+// The common parts of report pages: a style sheet, and tables.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace millrace::report {
 
-// The head of a page with the style of text, tables and plots, and the begin of its body; in well-formed XML.
-// `more`: for the style sheet.
+// The head of a page with the style of text, tables and plots, up to the start of its body; well-formed XML.
+// `more`: additions to the style sheet.
 [[nodiscard]] std::string page_head(std::string_view title, std::string_view more = "");
 
-// text: any; more: attributes, taken as they are.
+// text: any, will be escaped; more: attributes, not escaped.
 [[nodiscard]] std::string cell(std::string_view text, std::string_view more = "");
 [[nodiscard]] std::string heading_row(const std::vector<std::string>& names);
 [[nodiscard]] std::string table(const std::string& rows);

@@ -1,5 +1,5 @@
-// The kinds of plots that reports are made of, as inline SVG. Colours and lines come from classes s0, s1, ...
-// (series), grid, axis and faint, which plot_style() defines for a page.
+// The kinds of plots in reports, as inline SVG. Colours and lines come from the classes s0, s1, ... (series),
+// grid, axis and faint, which plot_style() defines for a page.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace millrace::report {
 
-// A value and what it may lie between; all finite.
+// A value and its interval; all finite.
 struct PlotValue {
   double mean = 0;
   double low = 0;
   double high = 0;
-  bool known = true;  // whether low and high are; else they are of no use, and not told
+  bool known = true;  // whether low and high are meaningful; otherwise they are not shown
 };
 
 struct LinePoint {
@@ -25,7 +25,7 @@ struct LinePoint {
 
 struct LineSeries {
   std::string name;
-  std::vector<LinePoint> points;  // by x; none where nothing could be measured
+  std::vector<LinePoint> points;  // by x; empty if nothing could be measured
 };
 
 struct LinePlot {
@@ -33,12 +33,12 @@ struct LinePlot {
   std::string x_label;
   std::string y_label;
   std::vector<LineSeries> series;
-  bool diagonal = false;  // a faint line y = x, called "linear"
+  bool diagonal = false;  // a faint line y = x, labelled "linear"
 };
 
 struct BarSeries {
   std::string name;
-  std::vector<std::optional<PlotValue>> bars;  // one for each group
+  std::vector<std::optional<PlotValue>> bars;  // one per group
 };
 
 struct BarPlot {
@@ -46,10 +46,10 @@ struct BarPlot {
   std::string y_label;
   std::vector<std::string> groups;
   std::vector<BarSeries> series;
-  std::optional<double> reference;  // a faint line; 0: bars are differences, whose intervals go below it
+  std::optional<double> reference;  // a faint line; 0: bars are differences whose intervals may be negative
 };
 
-// A table of coloured fields: in each the index of the kind that it belongs to.
+// A table of coloured fields. Each field has the index of its kind.
 struct MapField {
   std::size_t kind = 0;
   std::string text;
@@ -62,19 +62,19 @@ struct MapPlot {
   std::string x_label;
   std::string y_label;
   std::vector<std::string> columns;
-  std::vector<std::string> rows;  // from below
+  std::vector<std::string> rows;  // from bottom to top
   std::vector<std::string> kinds;
-  std::vector<std::vector<std::optional<MapField>>> fields;  // of each row, of each column
+  std::vector<std::vector<std::optional<MapField>>> fields;  // by row and column
 };
 
-// More series or kinds than this share colours.
+// If there are more series or kinds, they share colours.
 inline constexpr std::size_t most_colours = 6;
 
 [[nodiscard]] std::string to_svg(const LinePlot& plot);
 [[nodiscard]] std::string to_svg(const BarPlot& plot);
 [[nodiscard]] std::string to_svg(const MapPlot& plot);
 
-// The style sheet for pages that hold plots: light, or dark where the reader's system is.
+// The style sheet for pages with plots: light, or dark if the reader's system is.
 [[nodiscard]] std::string_view plot_style();
 
 }  // namespace millrace::report

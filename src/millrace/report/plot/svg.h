@@ -1,4 +1,4 @@
-// Svg: pictures for a page, element by element.
+// Svg: builds pictures for a page, element by element.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace millrace::report {
 
-// 4 to 10 round numbers, or so, that cover what lies between the two; low < high, both finite.
+// About 4 to 10 round numbers that cover the range; low < high, both finite.
 [[nodiscard]] std::vector<double> round_ticks(double low, double high);
 
-// 1, 2 and 5 times powers of ten between the two; 0 < low <= high.
+// 1, 2 and 5 times powers of ten within the range; 0 < low <= high.
 [[nodiscard]] std::vector<double> logarithmic_ticks(double low, double high);
 
-// Where a value lies on the picture: from `low` at pixel `begin` to `high` at pixel `end`.
+// Maps a value to a coordinate: `low` to pixel `begin`, `high` to pixel `end`.
 class Axis {
  public:
   enum class Scale { linear, logarithmic };
@@ -31,17 +31,17 @@ class Axis {
 
 enum class Anchor { start, middle, end };
 
-// Coordinates in pixels from the upper left corner, colours by classes of the page that holds the picture or
-// by attributes: `more` goes into an element as it is.
+// Coordinates are in pixels from the upper left corner. Colours come from classes of the containing page or
+// from attributes. `more` is inserted into an element as it is.
 class Svg {
  public:
-  // label: what the picture shows, for who cannot see it.
+  // label: a description of the picture for readers who cannot see it.
   Svg(double width, double height, std::string_view label, std::string_view more = "");
 
   void line(double x1, double y1, double x2, double y2, std::string_view more = "");
   void polyline(const std::vector<std::pair<double, double>>& points, std::string_view more = "");
   void circle(double x, double y, double radius, std::string_view more = "");
-  // tip: shown where one points at it.
+  // tip: tooltip.
   void rectangle(double x, double y, double width, double height, std::string_view more = "",
                  std::string_view tip = "");
   void text(double x, double y, Anchor anchor, std::string_view text, std::string_view more = "");

@@ -1,4 +1,4 @@
-// What a run is at, as lines of a screen. Pure.
+// Formats the state of a run as lines of a screen. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace millrace::report {
 
-// Seconds, since the run began.
+// Seconds since the run began.
 struct LiveSample {
   double at = 0;
   std::int64_t frames = 0;
   double computing = 0;
   double input_wait = 0;
   double output_wait = 0;
-  // Of each worker, from any beginning on: on a CPU, and with work but without a CPU.
+  // By worker, from any origin: time on a CPU, and time with work but without a CPU.
   std::vector<double> workers;
   std::vector<double> waits;
 };
@@ -25,26 +25,26 @@ struct LiveRun {
   std::string from;
   std::string to;
   std::optional<std::int64_t> total;  // frames
-  LiveSample earlier;                 // what is shown as the present is what came between the two
+  LiveSample earlier;                 // the values shown as current are the differences from earlier to now
   LiveSample now;
   std::string bottleneck;  // "decode", "compute" or "encode"; empty: none
-  std::string cpus;        // in words, where workers wait for CPUs; empty: they do not
+  std::string cpus;        // description, if workers wait for CPUs; otherwise empty
   std::string running;     // schedules
   std::string incumbent;   // empty: the schedule was given
   std::string trial;       // empty: none at the moment
   std::int64_t trials = 0;
-  std::vector<std::string> decisions;  // the last one last
+  std::vector<std::string> decisions;  // most recent last
 };
 
 struct LiveSpan {
   enum class Style { plain, strong, soft, bar };
-  std::string text;  // of a bar: blanks
+  std::string text;  // for a bar: spaces
   Style style = Style::plain;
 };
 using LiveLine = std::vector<LiveSpan>;
 
-// At most `height` lines of at most `width` characters each, whatever the run is called. What matters most
-// stays longest where there is little room.
+// At most `height` lines of at most `width` characters each, whatever the run is called. If there is little
+// room, less important lines are dropped first.
 [[nodiscard]] std::vector<LiveLine> live_lines(const LiveRun& run, int width, int height);
 
 }  // namespace millrace::report

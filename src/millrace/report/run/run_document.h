@@ -1,5 +1,5 @@
-// RunDocument: what `millrace run --json` wrote, read back. Files of earlier versions lack parts; people edit
-// others.
+// RunDocument: the parsed output of `millrace run --json`. Files of earlier versions lack parts, and people
+// may have edited others.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,10 +14,10 @@
 
 namespace millrace::report {
 
-// One stage, or stages that are one kernel, on one plane.
+// One stage, or stages fused into one kernel, on one plane.
 struct StageOfRun {
   std::string stages;  // "blur+sobel_x"
-  // Of the graph, what they are parts of; records of earlier versions do not tell.
+  // The graph nodes that they belong to. Records of earlier versions lack them.
   std::optional<std::vector<std::size_t>> nodes;
   int plane = 0;
   std::optional<double> cpu_ms_per_frame;
@@ -25,7 +25,7 @@ struct StageOfRun {
   double pixels_required = 0;
 };
 
-// A filter of the pipeline, with the earlier ones that it reads; -1: the input, -2: the second one.
+// A filter of the pipeline with the earlier ones that it reads. -1: the input, -2: the second input.
 struct NodeOfRun {
   std::string name;
   std::vector<int> inputs;
@@ -41,21 +41,21 @@ struct EventOfRun {
   double ratio = 1;
   double low = 1;
   double high = 1;
-  bool compared = false;  // ratio, low and high are of a measurement
+  bool compared = false;  // ratio, low and high come from a measurement
   std::string chosen;
   std::string verdict;
 };
 
-// Some turns of the loop, one behind the other. Milliseconds a frame.
+// Several consecutive iterations of the loop. Milliseconds per frame.
 struct TurnsOfRun {
   double at = 0;  // seconds from the start of the run to their end
   double computing = 0;
   double input_wait = 0;
   double output_wait = 0;
-  double slowest = 0;  // of computing
+  double slowest = 0;  // maximum of computing
 };
 
-// What the workers did for one frame. A group: stages that are one kernel.
+// A kernel call of a worker for one frame. group: stages fused into one kernel.
 struct CallOfRun {
   int worker = 0;
   int group = 0;
@@ -97,9 +97,9 @@ struct RunDocument {
   std::string name;  // of the file, for people
   std::string pipeline;
   std::string input;
-  std::string second;  // input beside it; empty: none
+  std::string second;  // second input; empty: none
   std::string output;
-  std::vector<std::string> command;  // the words
+  std::vector<std::string> command;  // as separate words
   std::string input_format;
   std::string output_format;
   std::int64_t frames = 0;
@@ -111,18 +111,18 @@ struct RunDocument {
   double first_frame_seconds = 0;
   double compile_seconds = 0;
   double peak_rss_bytes = 0;
-  std::string bound_by;     // "input", "filters", "output" or "none"; empty: an earlier version wrote it
-  double cpu_wait = 0;      // of the time that workers had work: what they waited for a CPU
-  std::string ended_early;  // why; empty: it did not
+  std::string bound_by;     // "input", "filters", "output" or "none"; empty: written by an earlier version
+  double cpu_wait = 0;      // share of the workers' busy time spent waiting for a CPU
+  std::string ended_early;  // the reason; empty: it did not
   std::string codec;        // of the output; empty: none
-  double output_bytes = 0;  // 0: not known
+  double output_bytes = 0;  // 0: unknown
   int threads = 1;          // workers, by the last schedule
   bool output_complete = true;
   std::vector<std::string> not_kept;
   std::int64_t left_out = 0;  // frames
   std::string structure;
   std::string schedule;                     // for people
-  std::vector<std::string> schedule_words;  // options that fix it
+  std::vector<std::string> schedule_words;  // options that select it
   std::vector<NodeOfRun> nodes;
   std::vector<StageOfRun> stages;
   bool searched = false;
@@ -132,17 +132,17 @@ struct RunDocument {
   double seconds_lost = 0;
   std::vector<EventOfRun> events;
   std::vector<TurnsOfRun> turns;
-  std::vector<RecordedFrameOfRun> recorded;  // the last one by what ran in the end
+  std::vector<RecordedFrameOfRun> recorded;  // the last one by the final schedule
   std::optional<PictureOfRun> before;
   std::optional<PictureOfRun> after;
   std::string processor;
   std::string kernel;
   std::string caches;
   int cores = 0;
-  std::vector<std::string> trust;  // what is not certain about the machine
+  std::vector<std::string> trust;  // uncertainties about the machine
 };
 
-// A failure that calls it `name` where it is not of a run.
+// Fails with an error that calls the record `name` if it is not of a run.
 [[nodiscard]] Result<RunDocument> read_run_document(const nlohmann::json& json, std::string name);
 
 }  // namespace millrace::report

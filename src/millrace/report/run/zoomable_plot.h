@@ -1,5 +1,4 @@
-// The plot of frame times that can be zoomed into: by uPlot, a library for the browser that is a part of the
-// page.
+// The zoomable plot of frame times, drawn by uPlot, a browser library embedded in the page.
 #pragma once
 
 #include "millrace/report/run/run_document.h"
@@ -9,11 +8,11 @@
 
 namespace millrace::report {
 
-// Where it goes, with its data; invisible without a script. `id`: of letters, another for each on a page.
-// Empty where frame times were not recorded.
+// The plot's element with its data; invisible without a script. `id`: letters only, unique within a page.
+// Empty if frame times were not recorded.
 [[nodiscard]] std::string zoomable_plot(const RunDocument& run, std::string_view id);
 
-// uPlot itself and what draws all the plots of the page: at its end, once.
+// uPlot and the script that draws all plots of the page. Insert it once, at the end of the page.
 [[nodiscard]] std::string zoom_script();
 
 }  // namespace millrace::report

@@ -1,4 +1,4 @@
-// What a statement is judged by, and what a ratio of times says of one.
+// The evidence for judging a statement, and the verdicts that follow from a ratio of times.
 #pragma once
 
 #include "millrace/image/pipeline/presets.h"
@@ -10,7 +10,7 @@
 
 namespace millrace::report {
 
-// The study, seen through one kind of team.
+// The study, restricted to one kind of team.
 struct Evidence {
   const StudyResult& study;
   Team team;
@@ -22,12 +22,12 @@ struct Evidence {
     return {std::string(pipeline), std::string(input),
             paper_schedule(study.machine, structure, threads, team, affinity)};
   }
-  // Of @B: how many times the speed of one thread.
+  // For @B: the speed relative to one thread.
   [[nodiscard]] std::optional<MeanInterval> speedup(std::string_view input, image::Structure structure,
                                                     int threads) const {
     return study.ratio(at("@B", input, structure, 1), at("@B", input, structure, threads));
   }
-  // On foreman: time of the one, of the other's.
+  // On foreman: the time of one relative to the other.
   [[nodiscard]] std::optional<MeanInterval> against(std::string_view pipeline, image::Structure one,
                                                     image::Structure other, int threads) const {
     return study.ratio(at(pipeline, foreman, one, threads), at(pipeline, foreman, other, threads));
@@ -39,17 +39,17 @@ struct Evidence {
 // "2 threads"
 [[nodiscard]] std::string threads_text(int threads);
 
-// That there are fewer threads here.
+// The judgement that this machine has too few threads.
 [[nodiscard]] Judgement needs(const Evidence& evidence, int threads);
 inline const Judgement not_measured{Verdict::not_here, "not measured"};
 
-// Of several judgements on one statement: it holds where each part does.
+// Combines judgements on one statement: it holds if each part does.
 [[nodiscard]] Verdict together(Verdict a, Verdict b);
 [[nodiscard]] Verdict holds(bool held);
-// Whether a ratio of times is below 1, or above, as far as its interval tells.
+// Whether a ratio of times is below, or above, 1, as far as its interval tells.
 [[nodiscard]] Verdict is_faster(const MeanInterval& ratio);
 [[nodiscard]] Verdict is_slower(const MeanInterval& ratio);
-// A twentieth counts for nothing, whatever the interval.
+// Differences below 5 % are ignored, whatever the interval.
 [[nodiscard]] bool is_same(const MeanInterval& ratio);
 
 }  // namespace millrace::report

@@ -1,5 +1,5 @@
-// What the paper says of its figures, and whether it holds here. Pure: every word about this machine follows
-// from what was measured on it.
+// The paper's statements about its figures, and whether they hold here. Pure: everything said about this
+// machine follows from its measurements.
 #pragma once
 
 #include "millrace/report/study/study_result.h"
@@ -12,28 +12,28 @@ namespace millrace::report {
 
 enum class Verdict {
   agrees,     // the same was measured here
-  differs,    // something else was
-  undecided,  // the intervals leave it open
-  not_here,   // this machine has not what it takes, or it was not measured
+  differs,    // something else was measured
+  undecided,  // the intervals are inconclusive
+  not_here,   // this machine lacks the hardware, or it was not measured
 };
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 
 struct Judgement {
   Verdict verdict = Verdict::not_here;
-  std::string here;  // what was measured, in words and figures
+  std::string here;  // the measurement, in words and figures
 };
 
 // A statement of the paper about one of its figures.
 struct Finding {
-  std::string_view machines;  // of the paper, that it is about
-  std::string_view topic;     // in a few words
-  std::string_view paper;     // what the text says
-  std::string_view taken_as;  // what is asked of the figures here
-  Judgement anew;             // with threads made anew for every stage, as the paper has them
+  std::string_view machines;  // the paper's machines it is about
+  std::string_view topic;     // a few words
+  std::string_view paper;     // the paper's text
+  std::string_view taken_as;  // how it is tested here
+  Judgement anew;             // with threads created anew for every stage, as in the paper
   Judgement pool;             // with the threads of the pool
 };
 
-// Of fig2 to fig7; none for the map.
+// For fig2 to fig7. Empty for the map.
 [[nodiscard]] std::vector<Finding> findings_of(Figure figure, const StudyResult& study);
 
 // "With threads made anew 3 of 5 statements hold here: ...; not: ...; open: ...; not for this machine: ..."

@@ -1,4 +1,4 @@
-// What statements of the paper are judged by, one function for each: findings.cpp says which is which. Pure.
+// The tests of the paper's statements, one function for each; findings.cpp maps them. Pure.
 #pragma once
 
 #include "millrace/report/study/evidence.h"
@@ -30,7 +30,7 @@ namespace millrace::report::judgements {
 [[nodiscard]] Judgement cached_beats_bd(const Evidence& evidence);
 [[nodiscard]] Judgement angle_matters(const Evidence& evidence);
 
-// Figure 7: where threads run.
+// Figure 7: placement of threads.
 [[nodiscard]] Judgement io_is_all_the_same(const Evidence& evidence);
 [[nodiscard]] Judgement io_is_the_same_alone(const Evidence& evidence);
 [[nodiscard]] Judgement two_apart_lose_to_one(const Evidence& evidence);

@@ -1,4 +1,4 @@
-// Means of repeated measurements, and what they may be off by.
+// Means of repeated measurements, and their uncertainty.
 #pragma once
 
 #include <span>
@@ -10,17 +10,18 @@ struct MeanInterval {
   double mean = 0;
   double low = 0;
   double high = 0;
-  // Whether the interval says anything. Of one measurement there is none: low and high are the mean. Of two
-  // or three that differ much it would reach from nothing to any number: then low and high are bounds of what
-  // is worth telling, a tenth and ten times a ratio, 0 and twice another mean.
+  // Whether the interval is meaningful. With one measurement there is none, and low and high are the mean.
+  // With two or three that differ much, it would reach from zero to very large numbers. Then low and high are
+  // clamped: to a tenth and ten times a ratio, or to 0 and twice any other mean.
   bool known = true;
 };
 
-// Of measurements that are not negative.
+// For non-negative measurements.
 [[nodiscard]] MeanInterval mean_interval(std::span<const double> values);
 
-// The geometric mean of dividend / divisor, turn by turn: what slowed down both is not in it, and what hit a
-// single turn does not decide (placement::estimate_gain). As many of the one as of the other, all above 0.
+// The geometric mean of dividend / divisor, paired by round (placement::estimate_gain). Slowdowns that affect
+// both cancel out, and a disturbance of a single round does not dominate. Both need the same number of
+// values, all above 0.
 [[nodiscard]] MeanInterval ratio_interval(std::span<const double> dividends,
                                           std::span<const double> divisors);
 

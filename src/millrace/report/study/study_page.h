@@ -1,4 +1,4 @@
-// The page of a study, and the same for programs.
+// The page of a study, and its JSON.
 #pragma once
 
 #include "millrace/report/study/study_result.h"
@@ -9,12 +9,12 @@
 
 namespace millrace::report {
 
-// HTML in one file that needs nothing else: no network, no script. Well-formed XML too.
+// A self-contained HTML file without network access or scripts. Well-formed XML.
 [[nodiscard]] std::string study_page(const StudyResult& study);
 
-// {"runs", "seconds", "machine", "inputs", "figures": [{"figure", "summary", "findings", "cases"}]}; times in
-// milliseconds a frame, with "mean", "low" and "high" of the 95 % interval and every run; a case that could
-// not be measured has "missing" in their place. Keys are stable: others may be added.
+// {"runs", "seconds", "machine", "inputs", "figures": [{"figure", "summary", "findings", "cases"}]}. Times
+// are in milliseconds per frame, with "mean", "low" and "high" of the 95 % interval and every run. A case
+// that could not be measured has "missing" instead. Keys are stable; others may be added.
 [[nodiscard]] nlohmann::ordered_json to_json(const StudyResult& study);
 
 }  // namespace millrace::report

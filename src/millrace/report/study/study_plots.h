@@ -8,7 +8,7 @@
 
 namespace millrace::report {
 
-// As SVG, in the order in which they are to be shown.
+// As SVG, in display order.
 [[nodiscard]] std::vector<std::string> plots_of(Figure figure, const StudyResult& study);
 
 }  // namespace millrace::report

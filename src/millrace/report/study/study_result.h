@@ -1,4 +1,4 @@
-// What a study measured. A value: everything that is said of it follows from it.
+// The measurements of a study. A value: all statements about the study follow from it.
 #pragma once
 
 #include "millrace/report/study/figure.h"
@@ -14,17 +14,17 @@ namespace millrace::report {
 
 struct CaseTimes {
   StudyCase which;
-  std::vector<double> ms;                  // a frame, one for each run; empty where it could not be measured
-  std::string missing;                     // why not
-  std::map<int, std::int64_t> written_on;  // frames by the CPU on which their pixels were written
+  std::vector<double> ms;                  // per frame, by run; empty if it could not be measured
+  std::string missing;                     // the reason, if it could not be measured
+  std::map<int, std::int64_t> written_on;  // frames by the CPU that wrote their pixels
 };
 
-// What took the place of an input.
+// The video used for an input.
 struct StudyInput {
   std::string key;   // StudyCase::input
   std::string name;  // of the file or generated video
   std::string format;
-  std::int64_t frames = 0;  // in a run
+  std::int64_t frames = 0;  // per run
   bool generated = false;
 };
 
@@ -40,13 +40,13 @@ struct StudyResult {
   std::vector<CaseTimes> cases;
   double seconds = 0;
 
-  // None where the case is no part of the study.
+  // Null if the case is not part of the study.
   [[nodiscard]] const CaseTimes* find(const StudyCase& which) const;
-  // None where one of the two could not be measured.
+  // Empty if one of the two could not be measured.
   [[nodiscard]] std::optional<MeanInterval> ratio(const StudyCase& dividend, const StudyCase& divisor) const;
 };
 
-// Fills in processor, caches, kernel and what can be used of the machine: `threads` at most.
+// Fills in processor, caches, kernel and usable resources, with at most `threads` threads.
 void describe_machine(StudyResult& study, const machine::MachineReport& machine, int threads);
 
 }  // namespace millrace::report

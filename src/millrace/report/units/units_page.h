@@ -1,4 +1,4 @@
-// The page of what a daemon watches: programs, what their threads use, who sits beside whom, and why.
+// The page of a daemon: its programs, the units that their threads use, their placement and the reasons.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -9,8 +9,8 @@
 
 namespace millrace::report {
 
-// HTML in one file that needs nothing else, neither a network nor a script, of what the daemon answered to
-// Status with its threads. Well-formed XML.
+// A self-contained HTML file without network access or scripts, from the daemon's answer to Status with
+// threads. Well-formed XML.
 [[nodiscard]] std::string units_page(const nlohmann::json& status);
 
 }  // namespace millrace::report
