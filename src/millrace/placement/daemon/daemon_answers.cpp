@@ -1,4 +1,4 @@
-// What UnitDaemon answers: who may ask for what, and what they are told.
+// UnitDaemon's replies: who may request what, and what they are told.
 #include "millrace/base/clock.h"
 #include "millrace/base/printable.h"
 #include "millrace/placement/daemon/unit_daemon.h"
@@ -31,17 +31,17 @@ std::string line_of(const json& reply) {
   return reply.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-// A control group, whatever way it was asked for.
+// A control group, however it was named in the request.
 struct ControlGroup {
-  std::string folder;  // empty where there is none of the kind
-  std::string path;    // within its hierarchy, as /proc/PID/cgroup has it and rules mean it; "/" of all
+  std::string folder;  // empty if there is no such group
+  std::string path;    // within its hierarchy, as in /proc/PID/cgroup and in rules; "/" for everything
 };
 
-// In version 2, or of a hierarchy that knows it.
+// In version 2, or in the first hierarchy that has it.
 ControlGroup control_group(const std::string& path) {
   constexpr std::array<std::string_view, 7> hierarchies{"",        "/unified", "/systemd", "/pids",
                                                         "/cpuset", "/cpu",     "/memory"};
-  // Whatever a client says, no other file system is asked, as one of its user's may not answer.
+  // Only the cgroup file system is accessed, whatever a client sends: a user's own file system might block.
   const bool whole = path.starts_with(hierarchies_folder);
   const std::string below = "/" + (whole ? path.substr(hierarchies_folder.size()) : path);
   const std::string normal = std::filesystem::path(below).lexically_normal();
@@ -53,7 +53,7 @@ ControlGroup control_group(const std::string& path) {
         !std::filesystem::exists(folder / "cgroup.procs", error))
       continue;
     std::string within = folder.string().substr(hierarchies_folder.size());
-    // Where the mount itself is no group, each folder in it is a hierarchy.
+    // If the mount itself is not a group, each folder in it is a hierarchy.
     if (!std::filesystem::exists(std::filesystem::path(hierarchies_folder) / "cgroup.procs", error))
       within.erase(0, std::min(within.find('/', 1), within.size()));
     return {.folder = folder.string(), .path = within.empty() ? "/" : within};
@@ -155,7 +155,7 @@ UnitDaemon::Reply UnitDaemon::watch_process(const DaemonRequest& request, const 
   if (asked == getpid()) return refuse(DaemonError::not_permitted, "the daemon does not watch itself");
   const auto users = users_of(asked);
   auto traits = traits_of(asked);
-  // Read while the process was still there, so of no other.
+  // Checked again, because the traits are valid only if the process was still there.
   if (!users || !traits || process_meant_by(process.get()) != asked)
     return refuse(DaemonError::not_found, "process {} has ended", asked);
   if (peer.user != 0 && !users->all(peer.user))
@@ -169,7 +169,7 @@ UnitDaemon::Reply UnitDaemon::watch_process(const DaemonRequest& request, const 
   if (auto room = room_for(peer.user); !room) return std::unexpected(room.error());
   auto followed = follow({.process = asked, .cgroup = {}, .traits = std::move(*traits)},
                          request.method == Method::announce);
-  // Joined by its number: had that been another's by then, it is given back at once.
+  // It was joined by number. If the number belonged to another process by then, that one is restored at once.
   if (followed && process_meant_by(process.get()) != asked) {
     std::erase_if(programs_, [&](const auto& entry) { return entry.second->start().process == asked; });
     return refuse(DaemonError::not_found, "process {} has ended", asked);
@@ -216,7 +216,7 @@ UnitDaemon::Reply UnitDaemon::unwatch(const DaemonTarget& target, const Peer& pe
     if (!meant(*entry.second)) return false;
     note_ended(*entry.second);
     const pid_t process = entry.second->start().process;
-    // Not taken in again by a rule that fits it.
+    // Keeps a matching rule from taking it in again.
     const auto stat = rules_.empty() ? std::nullopt : read_task_stat(process, process);
     if (stat) unwatched_[process] = stat->start_time;
     return true;

@@ -23,10 +23,10 @@
 namespace millrace::placement {
 namespace {
 
-// Replies to root may tell of hundreds of programs.
+// Replies to root may list hundreds of programs.
 constexpr std::size_t longest_reply = 64 << 20;
 
-// A signal, as of a terminal that changes its size, ends no wait.
+// A signal, such as a change of the terminal's size, does not end the wait.
 bool wait_for(int socket, short what, std::chrono::milliseconds patience) {
   const auto end = std::chrono::steady_clock::now() + patience;
   while (true) {
@@ -125,7 +125,7 @@ Result<std::string> DaemonClient::receive() {
 
 Result<nlohmann::json> DaemonClient::ask(std::string_view method, const nlohmann::json& parameters,
                                          const Descriptor& process) {
-  // An answer may be there although the rest of the question was not taken.
+  // There may be a reply even if the request was not read completely.
   const Status sent = send(daemon_request_line(method, parameters), process);
   const auto line = receive();
   if (!line) return std::unexpected(sent ? line.error() : sent.error());

@@ -1,4 +1,4 @@
-// DaemonClient: asks a daemon that runs on this machine.
+// DaemonClient: queries a daemon that runs on this machine.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -14,18 +14,18 @@
 
 namespace millrace::placement {
 
-// Used by one thread.
+// Not thread-safe.
 class DaemonClient {
  public:
   static constexpr std::chrono::milliseconds usual_patience{5000};
 
-  // To the daemon of this user, else of the system; to `socket` alone where that is not "". Failure, with the
-  // way to start one, where none runs. A daemon of somebody who is neither this user nor root is not asked.
+  // Connects to the daemon of this user, or to the system's; only to `socket` if that is not "". Fails with
+  // advice if no daemon runs. A daemon of a user other than this one and root is not trusted.
   [[nodiscard]] static Result<DaemonClient> connect(const std::string& socket = "",
                                                     std::chrono::milliseconds patience = usual_patience);
 
-  // The parameters of its reply. process: goes with it where it is open. Failure with the daemon's own words
-  // where it refuses.
+  // Returns the parameters of the reply. process: sent along if it is open. If the daemon refuses, fails with
+  // the daemon's message.
   [[nodiscard]] Result<nlohmann::json> ask(std::string_view method, const nlohmann::json& parameters,
                                            const Descriptor& process = {});
 

@@ -37,7 +37,8 @@ std::optional<Method> method_of(std::string_view name) {
   return found == std::end(methods) ? std::nullopt : std::optional(found->second);
 }
 
-// Reads the parameters of a method; what it does not know is an error, as the client means something by it.
+// Reads the parameters of a method. Unknown ones are errors, because the client expects them to have an
+// effect.
 class ParametersReader {
  public:
   explicit ParametersReader(DaemonRequest& request) : request_(&request) {}

@@ -1,12 +1,12 @@
-// DaemonRequest: what a client asks of the daemon, a line of JSON in the shape of varlink. Pure.
+// DaemonRequest: a client's request to the daemon, a line of JSON in varlink format. Pure.
 //
 //   {"method": "org.millrace.daemon1.Watch", "parameters": {"pid": 4711}}
 //   {"parameters": {"program": 1}}
 //   {"error": "org.millrace.daemon1.NotPermitted", "parameters": {"message": "process 1 belongs to user 0"}}
 //
-// One reply for each request, in their order. A process is meant by a descriptor of it (pidfd_open) that
-// comes with the line (SCM_RIGHTS): a number alone may mean another one by the time it is read. Within one
-// version of the interface methods, parameters and members of replies are added, never changed.
+// Each request gets one reply, in order. A process is identified by a pidfd that is sent with the line
+// (SCM_RIGHTS), because a number may mean another process by the time it is read. Within one version of the
+// interface, methods, parameters and reply members may be added but not changed.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -24,14 +24,14 @@
 namespace millrace::placement {
 
 inline constexpr std::string_view daemon_interface = "org.millrace.daemon1";
-// Of a request, without the end of its line.
+// Length of a request without its newline.
 inline constexpr std::size_t longest_request = 65536;
 
-// Which programs: exactly one is said.
+// The programs that are meant: exactly one member is set.
 struct DaemonTarget {
   std::optional<pid_t> process;
-  std::string cgroup;  // "/user.slice/render.scope": all of a control group and those below it
-  std::string exe;     // pattern (fits_pattern) of the path of what a process executes: "*/x264"
+  std::string cgroup;  // "/user.slice/render.scope": everything in the control group and those below it
+  std::string exe;     // pattern (fits_pattern) for the path of a process's executable: "*/x264"
   [[nodiscard]] bool none() const { return !process && cgroup.empty() && exe.empty(); }
   [[nodiscard]] friend bool operator==(const DaemonTarget&, const DaemonTarget&) = default;
 };
@@ -39,13 +39,13 @@ struct DaemonTarget {
 struct DaemonRequest {
   enum class Method { info, watch, announce, unwatch, status, explain, pause };
   Method method = Method::info;
-  DaemonTarget target;   // of watch, announce, unwatch; of pause, where it is not everything
-  std::string program;   // of explain: a PID, a name, a control group
-  bool threads = false;  // of status: with each thread
-  bool resume = false;   // of pause: its end
+  DaemonTarget target;   // for watch, announce and unwatch; for pause, unless everything is paused
+  std::string program;   // for explain: a PID, a name or a control group
+  bool threads = false;  // for status: list every thread
+  bool resume = false;   // for pause: end it
 };
 
-// Why a request is refused: a name for programs, and one line for a person.
+// Why a request is refused: an error name for programs and a line for people.
 struct DaemonRefusal {
   std::string error;  // "org.millrace.daemon1.NotPermitted"
   std::string message;
@@ -58,10 +58,10 @@ template <class... Args>
                                                     Args&&... args);
 [[nodiscard]] std::string name_of(DaemonError error);
 
-// Whatever the text, it answers. Names in refusals are fit for a terminal.
+// Accepts any text. Names in refusals are safe for a terminal.
 [[nodiscard]] DaemonResult<DaemonRequest> parse_daemon_request(std::string_view line);
 
-// A request as a line, and what it asks for as parse_daemon_request() reads it.
+// Writes the line of a request; parse_daemon_request() reads it back.
 [[nodiscard]] std::string daemon_request_line(std::string_view method, const nlohmann::json& parameters);
 
 template <class... Args>

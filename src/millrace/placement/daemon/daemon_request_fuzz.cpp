@@ -1,4 +1,4 @@
-// Whatever a client sends, it is answered, and what is taken means one thing.
+// Any line is accepted or refused with a message, and an accepted request has one meaning.
 #include "millrace/placement/daemon/daemon_request.h"
 
 #include <cstddef>

@@ -77,7 +77,7 @@ class SettingsReader {
     return rules(key, value, key == "include" ? settings_.include : settings_.exclude, key == "include");
   }
 
-  // Into `is_second` which of the two it is.
+  // Sets `is_second` to which of the two values it is.
   Status choice(std::string_view key, const toml::node& value, std::string_view first,
                 std::string_view second, bool& is_second) {
     const auto read = value.value_exact<std::string>();
@@ -96,7 +96,7 @@ class SettingsReader {
     return {};
   }
 
-  // Of this machine alone: whoever may reach the port sees what all users run.
+  // Only local addresses: a user who can reach the port sees what all users run.
   Status metrics(std::string_view key, const toml::node& value) {
     const auto read = value.value_exact<std::string>().value_or("");
     const std::size_t colon = read.rfind(':');
@@ -177,16 +177,16 @@ bool allows(const std::string& pattern, const std::string& text) {
 
 }  // namespace
 
-// All places in the pattern that the text so far may have reached, as bits: place i is before its i-th byte,
-// stars not counted.
+// Keeps, as bits, all places in the pattern that the text so far may have reached. Place i is before its i-th
+// byte, not counting stars.
 bool fits_pattern(std::string_view pattern, std::string_view text) {
   constexpr std::size_t bits = 64;
   const auto places =
       static_cast<std::size_t>(std::ranges::count_if(pattern, [](char c) { return c != '*'; }));
   const std::size_t words = places / bits + 1;
   using Places = std::vector<std::uint64_t>;
-  Places stays(words);      // with a star at it: any byte may follow
-  Places takes_any(words);  // with a '?' behind it
+  Places stays(words);      // places with a star: any byte may follow
+  Places takes_any(words);  // places followed by '?'
   std::map<char, Places> takes;
   std::size_t place = 0;
   const auto set = [](Places& in, std::size_t bit) { in[bit / bits] |= std::uint64_t{1} << (bit % bits); };
@@ -256,7 +256,7 @@ Result<DaemonSettings> read_daemon_settings(const std::string& path, bool must_e
       (!must_exist && std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found))
     return DaemonSettings();
   constexpr std::string_view advice = "give the path of a TOML file";
-  // A service that begins waits for nobody: no pipes.
+  // Only regular files: a starting service must not block on a pipe.
   const auto bytes = read_regular_file(path, most_bytes);
   if (!bytes) return usage_error("{}; {}", bytes.error().message, advice);
   if (!*bytes) return usage_error("{}: no such file; {}", path, advice);

@@ -1,24 +1,24 @@
-// DaemonSettings: what the daemon may do, a TOML file. Without one it observes and touches nothing.
+// DaemonSettings: what the daemon may do, from a TOML file. Without a file it observes and changes nothing.
 //
-//   act = false                 # programs that are watched are placed, too
+//   act = false                 # whether to place watched programs
 //   rule = "units"              # or "workover": at once, without judging
-//   judge = true                # a program keeps its masks only where its own progress shows the gain
-//   budget = 0.5                # percent of one CPU that the daemon may take
-//   machine = "doubt"           # or "believe": which PUs share a core is true though this is a virtual
-//   machine metrics = "127.0.0.1:9464"  # where Prometheus may ask; left out: nowhere
+//   judge = true                # keep a program's masks only if its own progress shows a gain
+//   budget = 0.5                # percent of one CPU that the daemon may use
+//   machine = "doubt"           # or "believe": trust the topology although this is a virtual machine
+//   metrics = "127.0.0.1:9464"  # address for Prometheus; default: none
 //
 //   [levels]                    # what threads are kept apart, or near, by
 //   units = true
 //   llc = true
 //   numa = true
 //
-//   [[include]]                 # processes that are watched by themselves; all that is said must fit
-//   exe = "*/x264"              # path of what is executed; * is any text, ? any character
-//   cgroup = "/user.slice/*"    # the control group, likewise
+//   [[include]]                 # processes that are watched automatically; every condition must match
+//   exe = "*/x264"              # path of the executable; * is any text, ? any character
+//   cgroup = "/user.slice/*"    # the control group, also a pattern
 //   uid = 1000
-//   act = true                  # placed, whatever is said above
+//   act = true                  # place these even if `act` above is false
 //
-//   [[exclude]]                 # never watched, not even when asked for
+//   [[exclude]]                 # never watched, not even on request
 //   exe = "*/java"
 #pragma once
 
@@ -34,22 +34,22 @@
 
 namespace millrace::placement {
 
-// Whether the text is what the pattern says: '*' is any text, '?' any byte. One pass over the text, with one
-// step for each 64 bytes of the pattern, whoever made them.
+// True if the text matches the pattern: '*' is any text, '?' any byte. Takes one pass over the text, with one
+// step per 64 bytes of the pattern, so patterns from untrusted users are safe.
 [[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view text);
 
-// Who a process is, as far as rules ask.
+// The properties of a process that rules match.
 struct ProcessTraits {
   uid_t user = 0;
-  std::string exe;     // "" where it is not known
-  std::string cgroup;  // likewise
+  std::string exe;     // "" if not known
+  std::string cgroup;  // "" if not known
 };
 
 struct DaemonRule {
   std::string exe;     // "": any
-  std::string cgroup;  // likewise
+  std::string cgroup;  // "": any
   std::optional<uid_t> user;
-  std::optional<bool> act;  // of an include; nothing: DaemonSettings::act
+  std::optional<bool> act;  // for an include rule; empty: DaemonSettings::act
   [[nodiscard]] bool fits(const ProcessTraits& process) const;
   [[nodiscard]] friend bool operator==(const DaemonRule&, const DaemonRule&) = default;
 };
@@ -72,23 +72,22 @@ struct DaemonSettings {
   std::vector<DaemonRule> include;
   std::vector<DaemonRule> exclude;
 
-  // The first rule that fits; null: none.
+  // The first rule that matches; null: none.
   [[nodiscard]] static const DaemonRule* first_of(std::span<const DaemonRule> rules,
                                                   const ProcessTraits& process);
-  // Whether a program of which that is the first process may be placed.
+  // True if the program whose first process this is may be placed.
   [[nodiscard]] bool acts_on(const ProcessTraits& process) const;
   [[nodiscard]] friend bool operator==(const DaemonSettings&, const DaemonSettings&) = default;
 };
 
-// Usage error in one line that names the file, the line, the key and what is wrong with it.
+// Returns a one-line usage error that names the file, the line, the key and the problem.
 [[nodiscard]] Result<DaemonSettings> parse_daemon_settings(std::string_view text, std::string_view file_name);
 
-// $XDG_CONFIG_HOME/millrace/daemon.toml, ~/.config where that is not set; of the system: /etc/millrace. ""
-// where there is no home.
+// $XDG_CONFIG_HOME/millrace/daemon.toml, with ~/.config if that is not set. The system's file is in
+// /etc/millrace. "" if there is no home.
 [[nodiscard]] std::string usual_daemon_settings(bool of_user);
 
-// What the file says. Defaults where `path` is the usual one and nothing is there; usage error where it
-// cannot be read.
+// Reads the file. Returns the defaults if it does not exist and need not; a usage error if it cannot be read.
 [[nodiscard]] Result<DaemonSettings> read_daemon_settings(const std::string& path, bool must_exist);
 
 }  // namespace millrace::placement

@@ -1,4 +1,4 @@
-// Whatever the file, it is read or refused in a line.
+// Any file is accepted or refused with one line.
 #include "millrace/placement/daemon/daemon_settings.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What tests of the daemon have in common: work to watch, and a machine on which it is moved.
+// Helpers for tests of the daemon: work to watch, and a machine on which it is moved.
 #pragma once
 
 #include "millrace/base/system_file.h"
@@ -20,7 +20,8 @@ inline void compute_floats() {
     x = x * 1.0000001 + x * 0.0000001 - x / 3;
 }
 
-// The same as one of two threads of its process: placed sooner than a process that may yet make others.
+// The same, in a process with two threads. Such a thread is placed sooner than a lone one, whose process may
+// yet make others.
 inline void compute_floats_beside_another() {
   static const bool once = [] {
     std::thread([] { pause(); }).detach();
@@ -30,8 +31,8 @@ inline void compute_floats_beside_another() {
   compute_floats();
 }
 
-// Two cores of which this process may use a CPU each: what uses floating point most is bound to one of them
-// by the rule of the WorkOver paper. Two CPUs are needed.
+// Two cores, each with one CPU that this process may use. By the rule of the WorkOver paper, the thread that
+// uses floating point most is pinned to one of them. Needs two CPUs.
 inline machine::Topology two_cores() {
   const machine::CpuSet allowed = machine::current_thread_affinity().value();
   const int first = allowed.lowest();
@@ -40,13 +41,13 @@ inline machine::Topology two_cores() {
       {.cores = {{first}, {second}}, .core_kinds = {}, .architecture = "x86_64", .hypervisor = {}});
 }
 
-// Whether the folder is empty, or was removed as it was.
+// True if the folder is empty, or was removed because it was.
 inline bool is_left_empty(const std::filesystem::path& folder) {
   std::error_code error;
   return !std::filesystem::exists(folder, error) || std::filesystem::is_empty(folder, error);
 }
 
-// How many processes journals in the folder tell of.
+// The number of processes in the journals of the folder.
 inline std::size_t processes_told_of(const std::filesystem::path& folder) {
   std::size_t count = 0;
   std::error_code error;

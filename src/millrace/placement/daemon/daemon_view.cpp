@@ -27,7 +27,7 @@ constexpr double in_percent = 100;
 ViewLine plain(std::string text) { return {{std::move(text), false, std::nullopt}}; }
 ViewLine heading(std::string text) { return {{std::move(text), true, std::nullopt}}; }
 
-// At most so many columns, as far as characters are bytes; UTF-8 is not cut within a character.
+// Shortens to at most `width` columns, counting bytes; never splits a UTF-8 character.
 std::string cut(std::string text, std::size_t width) {
   if (text.size() <= width) return text;
   std::size_t end = width;
@@ -80,7 +80,7 @@ ViewLine program_line(const json& program) {
   ViewLine line = plain(fmt::format("{:<8} {:<15}  {:<5} {:>7} {:>5.2f}  ", pid_of(program),
                                     cut(text_of(program, "name"), 15), whole_of(program, "user"),
                                     whole_of(program, "threads"), number_of(program, "busy")));
-  // A program's own bar is full: it tells of the mixture.
+  // A program's own bar is always full: it shows the mix.
   for (ViewPart& part : unit_bar(member(program, "demand"), 1, bar_width))
     line.push_back(std::move(part));
   line.push_back({fmt::format("  {:<15}  {:>9}  {:>8}  {:>5}", text_of(program, "state"),
@@ -133,7 +133,7 @@ char letter_of(SharedUnit unit) {
   return 'd';
 }
 
-// Who computes where: one line for a group of PUs that share execution units.
+// Which threads compute on which CPUs: one line for each group of PUs that share execution units.
 std::vector<ViewLine> group_lines(const json& status, std::size_t width) {
   std::map<long long, std::vector<std::string>> by_cpu;
   constexpr double least = 0.05;

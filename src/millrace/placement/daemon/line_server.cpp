@@ -24,7 +24,7 @@ namespace {
 constexpr int backlog = 128;
 constexpr std::size_t most_accepted_at_once = 64;
 constexpr std::int64_t rest_without_descriptors_ns = 100'000'000;
-// `accepting_` is of no user.
+// The one key in `accepting_`, which is not per user.
 constexpr uid_t all_users = 0;
 
 Result<sockaddr_un> address_of(const std::string& path) {
@@ -49,9 +49,10 @@ void LineServer::add_to(std::vector<pollfd>& waited, std::int64_t now_ns) {
   round_begun_cpu_ns_ = thread_cpu_time_ns();
   if (accepts_again_ns_ <= now_ns) waited.push_back({listener_.get(), POLLIN, 0});
   for (const auto& [number, connection] : connections_) {
-    // Not even the end of a connection is waited for while its user rests: it would be told of for ever.
+    // While its user rests, not even the end of a connection is polled for: poll() would report it again and
+    // again.
     if (rests(connection.peer.user, now_ns)) continue;
-    // A client that does not take answers is not asked for more.
+    // A client that does not read its replies gets no further requests served.
     const bool asks = !connection.ends && connection.unsent.empty();
     const auto in = static_cast<short>(asks ? POLLIN : 0);
     const auto out = static_cast<short>(connection.unsent.empty() ? 0 : POLLOUT);
@@ -70,13 +71,13 @@ std::optional<std::int64_t> LineServer::next_ns(std::int64_t now_ns) const {
       continue;
     }
     if (connection.since_ns != 0) sooner(connection.since_ns + limits_.patience_ns);
-    // Lines that were left when its user began to rest.
+    // Lines left over from when its user began to rest.
     if (connection.unsent.empty() && connection.has_line()) sooner(now_ns);
   }
   return next;
 }
 
-// Who it was; nothing where nobody waits.
+// Returns the client's user; nothing if no client waits.
 std::optional<uid_t> LineServer::let_one_in() {
   auto socket = Descriptor::owned(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.is_open()) return std::nullopt;
@@ -103,7 +104,8 @@ void LineServer::let_in(std::int64_t now_ns) {
   for (std::size_t n = 0; n < most_accepted_at_once; ++n) {
     const auto user = let_one_in();
     if (!user) {
-      // Without a descriptor left the one who waits stays there, and would be told of at once, for ever.
+      // Out of descriptors: the waiting client stays in the queue, and poll() would report it at once, for
+      // ever.
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
         accepts_again_ns_ = now_ns + rest_without_descriptors_ns;
       break;
@@ -119,8 +121,8 @@ bool LineServer::receive(Connection& connection) {
   constexpr std::size_t at_once = 16384;
   std::array<char, at_once> part;
   iovec buffer{part.data(), part.size()};
-  // Room for one descriptor. Where the alignment leaves room for two, the kernel passes two; it closes those
-  // for which there is none.
+  // Room for one descriptor. If alignment leaves room for two, the kernel passes two; it closes those that do
+  // not fit.
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &buffer;
@@ -131,7 +133,7 @@ bool LineServer::receive(Connection& connection) {
   if (size < 0) return errno == EAGAIN || errno == EINTR;
   std::vector<Descriptor> received = take_descriptors(message);
   if (!received.empty()) closer_.close(std::exchange(connection.passed, {}), connection.peer.user);
-  // Which of several would be meant, nothing says.
+  // With several descriptors it is unclear which one is meant.
   if (received.size() == 1 && (message.msg_flags & MSG_CTRUNC) == 0)
     connection.passed = std::move(received.front());
   for (Descriptor& unused : received)
@@ -141,7 +143,7 @@ bool LineServer::receive(Connection& connection) {
   return true;
 }
 
-// The rest is left for later where its user has caused enough.
+// Leaves the rest for later if its user has used up the budget.
 bool LineServer::answer_lines(Connection& connection, std::int64_t now_ns) {
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = connection.received.find('\n', begin)) != std::string::npos;
@@ -173,7 +175,7 @@ bool LineServer::serve(Connection& connection, std::int64_t now_ns) {
   const std::size_t unsent = connection.unsent.size();
   if (!send(connection)) return false;
   const bool took = connection.unsent.size() < unsent;
-  // What came already is answered before more is read.
+  // Answers what has already arrived before reading more.
   if (connection.unsent.empty() && !rests(connection.peer.user, now_ns)) {
     const bool received = connection.has_line() || connection.ends || receive(connection);
     if (!received || !answer_lines(connection, now_ns) || !send(connection)) {
@@ -200,8 +202,8 @@ void LineServer::charge(uid_t user, std::int64_t cpu_ns, std::int64_t now_ns) {
   ++in_round_[user];
 }
 
-// What the round took that is charged to nobody, such as waiting for whom there is, is caused by whoever was
-// served in it.
+// CPU time of the round that is not charged to one user, such as poll(), is charged to all users served in
+// it.
 void LineServer::charge_round(std::int64_t now_ns) {
   const std::int64_t charged_ns = std::exchange(charged_ns_, 0);
   const std::int64_t took_ns = thread_cpu_time_ns() - round_begun_cpu_ns_ - charged_ns;
@@ -225,7 +227,7 @@ void LineServer::handle(std::span<const pollfd> waited, std::int64_t now_ns) {
     Connection& connection = entry->second;
     const uid_t user = connection.peer.user;
     const bool rested = rests(user, now_ns);
-    // Time in which its user rests is not its own.
+    // Time in which its user rests does not count against its deadline.
     if (rested && connection.since_ns != 0) connection.since_ns = now_ns;
     const bool goes_on = ready.contains(entry->first) || (connection.unsent.empty() && connection.has_line());
     bool stays = true;
@@ -261,8 +263,8 @@ Result<Descriptor> listen_at(const std::string& path, mode_t mode) {
     if (errno == ECONNREFUSED && lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
       unlink(path.c_str());
   }
-  // It has its mode from the beginning: by its name another file could be changed, which whoever may write in
-  // the folder has put there meanwhile.
+  // Sets the mode through umask, at creation. A chmod() by name could change another file that was put there
+  // meanwhile.
   const mode_t before = umask(~mode & ACCESSPERMS);
   const bool bound = bind(socket.get(), generic, sizeof *address) == 0;
   const int reason = errno;
@@ -275,7 +277,7 @@ Result<Descriptor> listen_at(const std::string& path, mode_t mode) {
 
 Descriptor inherited_listener() {
   constexpr int first_inherited = 3;
-  // NOLINTBEGIN(concurrency-mt-unsafe): nothing sets them
+  // NOLINTBEGIN(concurrency-mt-unsafe): nothing sets these variables
   const char* const process = std::getenv("LISTEN_PID");
   const char* const count = std::getenv("LISTEN_FDS");
   // NOLINTEND(concurrency-mt-unsafe)

@@ -1,5 +1,5 @@
-// LineServer: connections of clients to a unix socket, each a sequence of lines with an answer each, whoever
-// the clients are.
+// LineServer: serves clients on a unix socket; each sends lines and gets a reply to each. Clients are not
+// trusted.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -21,10 +21,10 @@
 
 namespace millrace::placement {
 
-// A client that sends too much, nothing whole for too long, or does not take its answers, is sent away; as
-// are those of one user beyond so many, so that no user can keep another from being answered. All CPU time
-// that a user causes counts, connecting and disconnecting included: whoever causes more than a fifth of a CPU
-// is not served for a while (UserBudget). Nothing waits. Used by one thread.
+// A client is disconnected if it sends too much, sends no whole line for too long, or does not read its
+// replies. Each user may have a limited number of connections, so that no user can block another. All CPU
+// time that a user causes counts, including connects and disconnects. A user who causes more than a fifth of
+// a CPU is not served for a while (UserBudget). Nothing blocks. Not thread-safe.
 class LineServer {
  public:
   struct Limits {
@@ -32,22 +32,24 @@ class LineServer {
     std::size_t for_user = 64;
     std::size_t line_bytes = 65536;
     std::size_t unsent_bytes = 4 << 20;
-    std::int64_t patience_ns = 5'000'000'000;  // for the rest of a line, or of an answer to be taken
+    std::int64_t patience_ns = 5'000'000'000;  // for the rest of a line, or for a reply to be read
   };
-  // The answer to a line, which came from `peer`, with a descriptor where one came with it; with its end.
+  // Returns the reply, with its newline, to a line from `peer`. passed: the descriptor that came with the
+  // line, if any.
   using Answer =
       std::function<std::string(std::string_view line, const Peer& peer, const Descriptor& passed)>;
 
-  // listener: listens already.
+  // listener: a socket that already listens.
   LineServer(Descriptor listener, Answer answer, const Limits& limits);
 
-  // What to wait for. A round begins: what it takes until the end of handle() is what clients cause.
+  // Adds the descriptors to poll. A round begins: the CPU time until handle() returns is attributed to
+  // clients.
   void add_to(std::vector<pollfd>& waited, std::int64_t now_ns);
-  // When to call handle() although nothing came; none: never.
+  // When to call handle() even if nothing came; empty: never.
   [[nodiscard]] std::optional<std::int64_t> next_ns(std::int64_t now_ns) const;
-  // Goes on with whoever is ready. waited: what poll() made of what add_to() added, whatever else is in it.
+  // Serves the connections that are ready. waited: the result of poll(); other entries are ignored.
   void handle(std::span<const pollfd> waited, std::int64_t now_ns);
-  // Connections that were not let in, or sent away.
+  // Connections that were refused or closed by the server.
   [[nodiscard]] std::int64_t sent_away() const { return sent_away_; }
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 
@@ -57,17 +59,17 @@ class LineServer {
     Peer peer;
     std::string received;
     std::string unsent;
-    Descriptor passed;  // with the bytes that came last
+    Descriptor passed;  // came with the last bytes
     std::int64_t since_ns =
-        0;              // when it began to owe the rest of a line, or to take an answer; 0: it does not
-    bool ends = false;  // nothing more is to be read
+        0;              // since when the rest of a line, or the reading of a reply, is due; 0: neither is
+    bool ends = false;  // nothing more will be read
     [[nodiscard]] bool has_line() const { return received.find('\n') != std::string::npos; }
   };
 
   [[nodiscard]] bool rests(uid_t user, std::int64_t now_ns) const;
   void let_in(std::int64_t now_ns);
   [[nodiscard]] std::optional<uid_t> let_one_in();
-  // False where it is to be closed.
+  // Returns false if the connection must be closed.
   [[nodiscard]] bool serve(Connection& connection, std::int64_t now_ns);
   [[nodiscard]] bool has_time_left(Connection& connection, bool took, std::int64_t now_ns);
   [[nodiscard]] bool receive(Connection& connection);
@@ -82,18 +84,18 @@ class LineServer {
   DescriptorCloser closer_;
   std::map<int, Connection> connections_;  // by descriptor
   UserBudget budget_;
-  UserBudget accepting_;  // of all users together, as who connects is not known before
+  UserBudget accepting_;  // of all users together, because a client is not known before it is accepted
   std::int64_t round_begun_cpu_ns_ = 0;
   std::int64_t charged_ns_ = 0;    // CPU time, in this round
-  std::map<uid_t, int> in_round_;  // how often users were served in it
+  std::map<uid_t, int> in_round_;  // how often each user was served in it
   std::int64_t sent_away_ = 0;
   std::int64_t accepts_again_ns_ = 0;
 };
 
-// Listens at `path`, which nothing else may listen at; whoever `mode` lets connect. A socket that nobody
-// listens at any more is replaced.
+// Listens at `path`, where no other process may listen. `mode` decides who may connect. Replaces a stale
+// socket.
 [[nodiscard]] Result<Descriptor> listen_at(const std::string& path, mode_t mode);
-// The socket that the service manager listens at for this process (LISTEN_FDS); none where it does not.
+// The socket that the service manager passed to this process (LISTEN_FDS); closed if there is none.
 [[nodiscard]] Descriptor inherited_listener();
 
 }  // namespace millrace::placement

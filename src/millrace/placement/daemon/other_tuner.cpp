@@ -14,7 +14,7 @@
 namespace millrace::placement {
 namespace {
 
-// Whoever may name a process, which everybody may, must not be able to keep others from being placed.
+// Any user can give a process any name. That must not keep other users' programs from being placed.
 bool is_trusted(const std::filesystem::path& process) {
   struct stat status{};
   return stat(process.c_str(), &status) == 0 && (status.st_uid == 0 || status.st_uid == geteuid());

@@ -1,4 +1,4 @@
-// Whether somebody else moves threads about on this machine.
+// Detects other programs that place threads on this machine.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace millrace::placement {
 
-// A sched_ext scheduler, or numad of root or of this user, in one sentence; "" where there is none: two of
-// them would answer each other for ever. system, processes: where the kernel tells of itself.
+// Names, in one sentence, a loaded sched_ext scheduler, or numad run by root or this user; "" if there is
+// none. Two tuners would undo each other's work for ever. system, processes: roots of sysfs and procfs.
 [[nodiscard]] std::string other_tuner(const std::filesystem::path& system = "/sys",
                                       const std::filesystem::path& processes = "/proc");
 

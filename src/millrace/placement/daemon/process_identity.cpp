@@ -15,8 +15,8 @@
 namespace millrace::placement {
 namespace {
 
-// By what it is called, which asks no file system, as one of its user's may not answer. What the kernel tells
-// of other kinds (the files that one of epoll waits for) may be long.
+// Checks the link's name, which does not touch the file itself: a user's file system might block. For other
+// kinds of files the kernel's description (such as the files in an epoll set) may be long.
 bool is_of_process(int descriptor) {
   std::array<char, 64> name;
   const ssize_t size =
@@ -91,7 +91,7 @@ std::string parse_cgroup(std::string_view text) {
   return first;
 }
 
-// Without the mark that the kernel appends where the file is not there any more.
+// Removes the mark that the kernel appends if the file was deleted.
 std::string exe_of(pid_t process) {
   std::array<char, 4096> path;
   const ssize_t size = readlink(fmt::format("/proc/{}/exe", process).c_str(), path.data(), path.size());

@@ -1,4 +1,4 @@
-// Which process is meant, whose it is, and who asks: what the kernel vouches for.
+// Identifies processes, their owners and clients by facts that the kernel guarantees.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -20,34 +20,34 @@ struct Peer {
 };
 [[nodiscard]] std::optional<Peer> peer_of(int socket);
 
-// A descriptor of a process (pidfd); none where there is no such process.
+// Returns a pidfd; closed if there is no such process.
 [[nodiscard]] Descriptor open_process(pid_t process);
-// The process that a descriptor means, by its number here; nothing where it means none, or one that has
-// ended. Nothing is done to the descriptor.
+// The number of the process that a pidfd refers to; nothing if it is not a pidfd or the process has ended.
+// Does not change the descriptor.
 [[nodiscard]] std::optional<pid_t> process_meant_by(int descriptor);
-// Pure: of /proc/self/fdinfo/N.
+// Parses /proc/self/fdinfo/N. Pure.
 [[nodiscard]] std::optional<pid_t> parse_process_meant_by(std::string_view fdinfo);
 
-// All of them: a process that has another one of these is not a user's own.
+// The three user IDs. A process belongs to a user only if all three are the user's.
 struct ProcessUsers {
   uid_t real = 0;
   uid_t effective = 0;
   uid_t saved = 0;
   [[nodiscard]] bool all(uid_t user) const { return real == user && effective == user && saved == user; }
 };
-// Of /proc/PID/status.
+// Parses /proc/PID/status.
 [[nodiscard]] std::optional<ProcessUsers> parse_users(std::string_view status);
 [[nodiscard]] std::optional<ProcessUsers> users_of(pid_t process);
 
-// The control group of a process, in version 2, else of the first controller by which it is in one:
-// "/user.slice". Pure, of
-// /proc/PID/cgroup.
+// Returns the control group of a process: the one of version 2, or else of the first controller with one:
+// "/user.slice". Parses /proc/PID/cgroup. Pure.
 [[nodiscard]] std::string parse_cgroup(std::string_view text);
 
-// The path of what a process executes; "" where that may not be read.
+// Path of a process's executable; "" if it may not be read.
 [[nodiscard]] std::string exe_of(pid_t process);
 
-// Nothing where it is gone. What may not be read, such as the path of another user's program, is empty.
+// Returns nothing if the process is gone. Members that may not be read, such as the path of another user's
+// program, are empty.
 [[nodiscard]] std::optional<ProcessTraits> traits_of(pid_t process);
 
 }  // namespace millrace::placement

@@ -12,7 +12,7 @@ namespace millrace::placement {
 
 std::vector<Descriptor> take_descriptors(const msghdr& message) {
   std::vector<Descriptor> taken;
-  // CMSG_NXTHDR wants to be able to change what it walks through.
+  // CMSG_NXTHDR needs a non-const message.
   msghdr walked = message;
   for (cmsghdr* header = CMSG_FIRSTHDR(&walked); header != nullptr; header = CMSG_NXTHDR(&walked, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -27,14 +27,13 @@ std::vector<Descriptor> take_descriptors(const msghdr& message) {
 }
 
 void DescriptorCloser::close(Descriptor descriptor, uid_t user) {
-  if (!descriptor.is_open() || process_meant_by(descriptor.get()))
-    return;  // what means a process closes at once
+  if (!descriptor.is_open() || process_meant_by(descriptor.get())) return;  // closing a pidfd never blocks
   auto* const kept = new Descriptor(std::move(descriptor));
   {
     const std::scoped_lock lock(closing_->mutex);
     ++closing_->count[user];
   }
-  // Where no thread can be had, the descriptor stays open and is counted: better than to stand still.
+  // If no thread can be made, the descriptor stays open and counts: better than to block.
   try {
     std::thread([kept, user, closing = closing_] {
       delete kept;

@@ -1,5 +1,5 @@
-// Descriptors that clients pass with a line (SCM_RIGHTS): all of them are owned, and closed where nobody has
-// to wait for that.
+// Descriptors that clients pass with a line (SCM_RIGHTS): all are owned, and closed without blocking the
+// caller.
 //
 //   std::vector<Descriptor> received = take_descriptors(message);   // after recvmsg()
 //   closer.close(std::move(received.front()), peer.user);
@@ -17,17 +17,18 @@
 
 namespace millrace::placement {
 
-// Every descriptor that came with a message, however many there are in each of its control messages.
+// Takes every descriptor of a message, however many its control messages contain.
 [[nodiscard]] std::vector<Descriptor> take_descriptors(const msghdr& message);
 
-// Closes descriptors of other users. Closing a file of a file system that its user provides (FUSE) may take
-// for ever, so each is closed by a thread of its own. Used by one thread.
+// Closes descriptors of other users. Closing a file on a user's own file system (FUSE) may block for ever, so
+// a separate thread closes each. Not thread-safe.
 class DescriptorCloser {
  public:
-  // So many of a user may be on their way; from then on that user is not to be listened to (is_full()).
+  // How many of a user's descriptors may be in the process of closing. If that is reached, stop reading from
+  // the user (is_full()).
   static constexpr int most_for_user = 8;
 
-  // `user`: who passed it. Does nothing where it is not open.
+  // `user`: who passed it. Does nothing if it is not open.
   void close(Descriptor descriptor, uid_t user);
   [[nodiscard]] bool is_full(uid_t user) const;
 
@@ -36,7 +37,7 @@ class DescriptorCloser {
     mutable std::mutex mutex;
     std::map<uid_t, int> count;
   };
-  // Threads that never come back keep it.
+  // Shared, because blocked threads may outlive this object.
   std::shared_ptr<Closing> closing_ = std::make_shared<Closing>();
 };
 

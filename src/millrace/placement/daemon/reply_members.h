@@ -1,5 +1,5 @@
-// What a reply of the daemon says: members of the type that is wanted, else its default, as another version
-// of the daemon may have answered.
+// Reads members of the daemon's replies. A member of the wrong type reads as the type's default, because the
+// daemon may have another version.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace millrace::placement {
 
-// Null where there is none.
+// Returns null if there is no such member.
 [[nodiscard]] const nlohmann::json& member(const nlohmann::json& object, const char* key);
-// Fit to be shown.
+// Printable.
 [[nodiscard]] std::string text_of(const nlohmann::json& object, const char* key);
 [[nodiscard]] double number_of(const nlohmann::json& object, const char* key);
 [[nodiscard]] long long whole_of(const nlohmann::json& object, const char* key);

@@ -26,7 +26,7 @@ constexpr mode_t for_all = 0666;
 constexpr mode_t for_own = 0600;
 constexpr std::int64_t between_observed_ns = 1'000'000'000;
 
-// Each thread that is watched takes two descriptors.
+// Each watched thread takes two descriptors.
 void raise_open_files() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -36,9 +36,8 @@ void raise_open_files() {
 
 constexpr const char* lock_name = "daemon.lock";
 
-// A file in the folder, locked, so that nobody else runs a daemon there, and so that the folder stays
-// although journals come and go: the guardian knows it by descriptor. None where the folder cannot be written
-// in.
+// Locks a file in the folder. It keeps other daemons out and keeps the folder from being removed with the
+// last journal, because the guardian holds the folder by descriptor. Closed if the folder is not writable.
 Result<Descriptor> take_folder(const StateFolder& folder) {
   auto file =
       Descriptor::owned(openat(folder.descriptor(), lock_name,
@@ -49,7 +48,7 @@ Result<Descriptor> take_folder(const StateFolder& folder) {
   return file;
 }
 
-// The signals that end it, as something to wait for; they must be blocked before any thread is made.
+// The signals that end the daemon, as a descriptor. They must be blocked before any thread is made.
 Descriptor ending_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -57,12 +56,12 @@ Descriptor ending_signals() {
     sigaddset(&signals, signal);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  // A file that may grow no further refuses a line, no more.
+  // At the file size limit, writing a line then fails instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   return Descriptor::owned(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// As poll() wants it; -1: for ever.
+// The timeout for poll(); -1: no limit.
 int patience_ms(std::optional<std::int64_t> until_ns, std::int64_t now_ns) {
   if (!until_ns) return -1;
   constexpr std::int64_t ns_for_ms = 1'000'000;
@@ -88,7 +87,7 @@ Status run_daemon(DaemonRun run) {
   raise_open_files();
   const Descriptor signals = ending_signals();
   if (!signals.is_open()) return failure("cannot wait for signals: {}", system_reason(errno));
-  // Kept to the end, so that the folder is there for the socket.
+  // Held to the end, so that the folder exists for the socket.
   auto folder = run.daemon.state ? StateFolder::open(*run.daemon.state)
                                  : Result<StateFolder>(std::unexpected(run.daemon.state.error()));
   std::optional<Guardian> guardian;

@@ -1,4 +1,4 @@
-// run_daemon: the daemon as a process: its socket, its clock, its end.
+// run_daemon: runs the daemon as a process, with its socket, clock and shutdown.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,23 +12,23 @@
 
 namespace millrace::placement {
 
-// Where a daemon of a user, or of the system, listens: daemon.sock in the user's state folder
-// (state_folder.h), /run/millrace-daemon.sock. Failure where there is no such folder.
+// The socket's path: daemon.sock in the user's state folder (state_folder.h), or /run/millrace-daemon.sock
+// for the system. Fails if there is no such folder.
 [[nodiscard]] Result<std::string> daemon_socket(bool of_user);
 
 struct DaemonRun {
   UnitDaemon::Options daemon;
-  std::string socket;    // where to listen, unless the service manager does already
+  std::string socket;    // where to listen, unless the service manager passes a socket
   bool for_all = false;  // every user may connect
-  // Told in a line each what the daemon lacks here, then where it listens; may be empty.
+  // Receives a line for each thing that the daemon lacks here, then one with its address; may be empty.
   std::function<void(const std::string& line)> tell;
-  // Told all that it knows, as Status answers root, at most each second; may be empty.
+  // Receives everything it knows, as Status answers root, at most once a second; may be empty.
   std::function<void(const nlohmann::json&)> observed;
 };
 
-// Until SIGINT, SIGTERM or SIGHUP, then everything is given back what it had; so it is by a guardian where
-// this process is killed, and else by the next daemon of the same state folder. To be called while this
-// process has one thread only.
+// Runs until SIGINT, SIGTERM or SIGHUP, then restores all threads. If this process is killed, a guardian
+// restores them, or else the next daemon with the same state folder. Call this while the process is
+// single-threaded.
 [[nodiscard]] Status run_daemon(DaemonRun run);
 
 }  // namespace millrace::placement

@@ -27,10 +27,11 @@ namespace {
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t between_finds_ns = 2 * second_ns;
 constexpr std::int64_t between_looks_at_machine_ns = 5 * second_ns;
-// Of less CPU time switches say nothing.
+// With less CPU time, switches say nothing.
 constexpr std::int64_t least_time_for_switches_ns = 50'000'000;
 constexpr int number_bits = 32;
-// About a second of CPU time: a process that is one thread so far may yet ask its mask how many to make.
+// About a second of CPU time. A process with one thread may yet derive the number of threads to make from its
+// mask.
 constexpr std::int64_t least_samples_alone = 100;
 
 std::int64_t id_of(int program, int thread) {
@@ -45,7 +46,7 @@ std::vector<pid_t> all_processes() {
   return processes;
 }
 
-// Whether this process has the privilege that reading of other users' processes takes (CAP_SYS_PTRACE).
+// True if this process has the privilege to read other users' processes (CAP_SYS_PTRACE).
 bool may_trace_others() {
   constexpr unsigned sys_ptrace = 19;
   constexpr std::string_view key = "CapEff:";
@@ -69,7 +70,7 @@ UnitDaemon::UnitDaemon(Options options)
 }
 
 Result<std::unique_ptr<UnitDaemon>> UnitDaemon::begin(Options options) {
-  // By folder, whoever left something there.
+  // Restores whatever any run left in the folder.
   std::int64_t restored = 0;
   if (options.state) {
     const auto folder = StateFolder::open(*options.state);
@@ -95,7 +96,7 @@ void UnitDaemon::find_lacks() {
     lacks_.push_back(
         fmt::format("does not see CPUs come and go, nor control groups: nothing can be read in {}",
                     options_.system.string()));
-  // Root's daemon is one for all users; root alone may not read this everywhere.
+  // Root's daemon serves all users, but being root is not enough everywhere to read this.
   if (own_user_ == 0 && !may_trace_others())
     lacks_.emplace_back("does not see what processes of other users execute: patterns fit none of these");
 }
@@ -146,7 +147,7 @@ void UnitDaemon::tick(std::int64_t now) {
     join_anew();
     place(now);
   }
-  // However much there is to look at, it takes its budget and no more.
+  // Paced to stay within its budget, however much there is to look at.
   constexpr double percent = 100;
   const double share = options_.settings.budget_percent / percent;
   const auto rest = static_cast<std::int64_t>(static_cast<double>(thread_cpu_time_ns() - before) / share);
@@ -192,8 +193,7 @@ void UnitDaemon::note_ended(const WatchedProgram& program) {
 void UnitDaemon::look_at_machine(std::int64_t now) {
   next_machine_ns_ = now + between_looks_at_machine_ns;
   others_place_ = other_tuner(options_.system);
-  // CPUs came or went. Where it cannot be read now, what is known of it is kept, and it is read the next
-  // time.
+  // CPUs came or went. If the machine cannot be read now, the old data are kept and it is read next time.
   if (online_cpus() != online_) std::ignore = read_machine();
   find_lacks();
 }
@@ -211,7 +211,7 @@ void UnitDaemon::join_anew() {
     program.restore();
     auto start = program.start();
     auto traits = start.process == 0 ? std::optional(start.traits) : traits_of(start.process);
-    // Asked last, so that what was read is of no other process.
+    // Checked last, so that the traits are of the same process.
     if (traits && program.is_still_there()) {
       start.traits = std::move(*traits);
       changed.push_back({std::move(start), paused});
@@ -280,7 +280,7 @@ void UnitDaemon::take_in(pid_t process, const ProcessTraits& traits) {
   }
 }
 
-// Of a rule that a client asked for. Nothing while that user has caused too much.
+// Matches a client's rule. Returns nothing while that user's budget is used up.
 std::optional<bool> UnitDaemon::fits_asked(const StandingRule& standing, const std::string& exe) {
   const std::int64_t now = now_ns();
   if (matching_.rests(standing.asked_by, now)) return std::nullopt;
@@ -290,8 +290,8 @@ std::optional<bool> UnitDaemon::fits_asked(const StandingRule& standing, const s
   return fitted;
 }
 
-// Whether some rule may fit a process that executes `exe`. What clients asked for is tried once for each
-// process, on processes of their own, and only while they have not caused too much.
+// True if some rule may match a process with this executable. A client's rules are tried once per process,
+// only on the client's own processes (root's on all), and only within the client's budget.
 bool UnitDaemon::may_fit(pid_t process, const std::string& exe) {
   const auto fits = [&](const StandingRule& standing) {
     return standing.rule.exe.empty() || fits_pattern(standing.rule.exe, exe);
@@ -332,9 +332,9 @@ void UnitDaemon::find_processes() {
   std::erase_if(unfitting_, [&](const auto& entry) { return !there.contains(entry.first); });
   for (const pid_t process : processes) {
     if (followed.contains(process) || unwatched_.contains(process) || process == getpid()) continue;
-    // Most fit nothing, and are not asked for more than their path.
+    // Most match nothing, so only their path is read.
     const std::string exe = exe_of(process);
-    if (exe.empty() || !may_fit(process, exe)) continue;  // threads of the kernel execute nothing
+    if (exe.empty() || !may_fit(process, exe)) continue;  // kernel threads have no executable
     const auto traits = traits_of(process);
     if (traits && program_of(process) == nullptr) take_in(process, *traits);
   }

@@ -1,7 +1,7 @@
-// UnitDaemon: the programs that are watched, what is known of their threads, and where these are kept.
+// UnitDaemon: the watched programs, what is known of their threads, and their placement.
 //
-// It makes no thread and never waits: whoever runs it calls tick() when next_ns() has come, and answer() with
-// each line that a client sends.
+// It makes no threads and never blocks. The caller calls tick() when next_ns() has come, and answer() for
+// each line from a client.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -30,43 +30,43 @@
 
 namespace millrace::placement {
 
-// Used by one thread.
+// Not thread-safe.
 class UnitDaemon {
  public:
   struct Options {
     DaemonSettings settings;
-    Result<std::filesystem::path> state;  // folder of the journals, or why there is none
-    // The machine as it is now: asked again when the CPUs that are online have changed.
+    Result<std::filesystem::path> state;  // the journals' folder, or why there is none
+    // Reads the machine's topology; called again if the online CPUs have changed.
     std::function<Result<machine::Topology>()> topology = machine::Topology::live;
-    std::filesystem::path system = "/sys";  // where the kernel tells of them
+    std::filesystem::path system = "/sys";  // root of sysfs, which lists the online CPUs
     TrialOptions trials;
   };
   static constexpr std::size_t most_programs = 512;
-  static constexpr std::size_t most_for_user = 64;  // programs, and standing rules, of who is not root
+  static constexpr std::size_t most_for_user = 64;  // programs, and standing rules, of a user other than root
 
-  // Failure where the topology cannot be read.
+  // Fails if the topology cannot be read.
   [[nodiscard]] static Result<std::unique_ptr<UnitDaemon>> begin(Options options);
 
-  // The reply to a client's line, a line too. process: the descriptor that came with it.
+  // Returns the reply to a client's line, also a line. process: the descriptor that came with it.
   [[nodiscard]] std::string answer(std::string_view line, const Peer& peer, const Descriptor& process);
   void tick(std::int64_t now_ns);
-  // When it wants to be called; nothing: not before somebody asks for something.
+  // When to call tick(); empty: not before a client requests something.
   [[nodiscard]] std::optional<std::int64_t> next_ns() const;
-  // What this system does not let it do, a sentence each.
+  // What it cannot do on this system, one sentence each.
   [[nodiscard]] const std::vector<std::string>& lacks() const { return lacks_; }
-  // What `user` may see of it, as Status answers.
+  // What `user` may see, as Status answers.
   [[nodiscard]] nlohmann::json status(uid_t user, bool threads) const;
-  // Gives every thread back what it had, and follows nothing any more.
+  // Restores every thread and stops following.
   Restored end();
 
  private:
-  // Processes that are watched as they come.
+  // Watches matching processes as they appear.
   struct StandingRule {
     DaemonRule rule;
     uid_t asked_by = 0;
     bool of_settings = false;
   };
-  // Of programs of one name and control group that are watched no more.
+  // Totals of the ended programs with the same name and control group.
   struct Ended {
     int programs = 0;
     double cpu_seconds = 0;
@@ -110,27 +110,28 @@ class UnitDaemon {
   Options options_;
   uid_t own_user_;
   std::optional<machine::Topology> topology_;
-  std::string online_;  // CPUs, as the kernel said when the topology was read
+  std::string online_;  // online CPUs, as the kernel listed them when the topology was read
   std::optional<UnitsBoard> board_;
   intensity::CodeReader code_;
   std::optional<intensity::IntensityWatch> watch_;
-  std::vector<intensity::ThreadIntensity> intensities_;  // as last asked for
+  std::vector<intensity::ThreadIntensity> intensities_;  // at the latest request
   std::map<int, Program> programs_;                      // by number
   std::map<std::pair<std::string, std::string>, Ended> ended_;
   std::vector<StandingRule> rules_;
-  // What fitted no rule that a client asked for, which need not be tried again.
+  // A process that matched no client's rule and need not be tried again.
   struct Unfitting {
     uid_t user = 0;
     std::string exe;
     [[nodiscard]] friend bool operator==(const Unfitting&, const Unfitting&) = default;
   };
   std::map<pid_t, Unfitting> unfitting_;
-  UserBudget matching_;                       // of rules that clients asked for
-  std::map<pid_t, std::uint64_t> unwatched_;  // processes that nobody wants watched, and when they began
+  UserBudget matching_;  // CPU time for matching clients' rules
+  std::map<pid_t, std::uint64_t>
+      unwatched_;  // processes that must not be watched again, with their start times
   int next_number_ = 1;
   bool paused_ = false;
   std::vector<std::string> lacks_;
-  std::string others_place_;  // another tuner that is at work; "" where none is
+  std::string others_place_;  // another active tuner; "" if there is none
   RunTimes times_;
   double switches_ = 0;
   std::int64_t begun_ns_ = 0;
@@ -139,7 +140,7 @@ class UnitDaemon {
   std::int64_t next_find_ns_ = 0;
   std::int64_t next_machine_ns_ = 0;
   std::int64_t refused_ = 0;   // requests
-  std::int64_t restored_ = 0;  // threads, of an earlier daemon that was killed
+  std::int64_t restored_ = 0;  // threads of an earlier daemon that was killed
 };
 
 }  // namespace millrace::placement

@@ -1,7 +1,7 @@
-// UnitsBoard: who is kept apart from whom, over all programs that are placed. Pure.
+// UnitsBoard: decides which threads to keep apart, over all placed programs. Pure.
 //
-// Programs may be confined to different CPUs (taskset, cpusets): those that may use the same ones are placed
-// together, by one of the rules of placement/units.
+// Programs may be confined to different CPUs (taskset, cpusets). Programs that may use the same CPUs are
+// placed together, by one of the rules of placement/units.
 #pragma once
 
 #include "millrace/machine/topology/topology.h"
@@ -20,18 +20,18 @@ namespace millrace::placement {
 
 class UnitsBoard {
  public:
-  // `topology` outlives it.
+  // `topology` must outlive it.
   UnitsBoard(const machine::Topology& topology, const DaemonSettings& settings);
 
-  // Each thread with what its program may use (UnitThread::allowed). Masks by thread; those without are in
-  // nobody's way. To be taken each second; now_ns: of now_ns().
+  // Returns masks by thread; threads without one compete with no other. Each thread comes with the CPUs that
+  // its program may use (UnitThread::allowed). Call it once a second. now_ns: from now_ns().
   [[nodiscard]] std::map<std::int64_t, machine::CpuSet> step(std::span<const UnitThread> threads,
                                                              std::int64_t now_ns);
 
-  // What the last step came to, for those that may use the same CPUs.
+  // The result of the last step for programs that may use the same CPUs.
   struct Part {
     machine::CpuSet allowed;
-    double gain = 0;     // predicted of the best placement, over where they are: 0.1 is 10 % faster
+    double gain = 0;     // predicted for the best placement compared with the present one: 0.1 is 10 % faster
     std::string reason;  // one sentence
   };
   [[nodiscard]] const Part* part_of(const machine::CpuSet& allowed) const;

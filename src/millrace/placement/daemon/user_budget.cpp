@@ -7,7 +7,7 @@ namespace millrace::placement {
 void UserBudget::charge(uid_t user, std::int64_t cpu_ns, std::int64_t now_ns) {
   std::erase_if(paid_ns_, [&](const auto& entry) { return entry.second <= now_ns; });
   std::int64_t& paid_ns = paid_ns_.try_emplace(user, now_ns).first->second;
-  // Compared before it is multiplied: nothing overflows, whatever was measured.
+  // Clamped before multiplying, so that nothing overflows.
   const std::int64_t most = limits_.longest_rest_ns + limits_.free_ns * limits_.time_for_each;
   const std::int64_t price = std::clamp<std::int64_t>(cpu_ns, 0, most) * limits_.time_for_each;
   paid_ns = std::min(paid_ns + price, now_ns + most);

@@ -23,7 +23,7 @@
 namespace millrace::placement {
 namespace {
 
-// A journal of so many processes is written anew without those that have ended.
+// A journal with this many processes is rewritten without those that have ended.
 constexpr std::size_t many_processes = 1024;
 constexpr int deepest_group = 16;
 constexpr std::size_t most_members = 4096;
@@ -39,14 +39,14 @@ Journal begin_journal(const Result<std::filesystem::path>& state, std::string& t
   return Journal::refusing(journal.error());
 }
 
-// The control groups of a program's first process, or of its group, and the CPUs that are open to it.
+// The control groups of a program's first process, or its own group, with their open CPUs.
 std::string confinement_of(const WatchedProgram::Start& start) {
   if (start.process == 0) return machine::open_cpus_of_group(start.cgroup).to_string();
   return read_system_file(fmt::format("/proc/{}/cgroup", start.process)).value_or("") +
          machine::open_cpus(start.process).to_string();
 }
 
-// What the program may use; nothing where it is gone.
+// The CPUs that the program may use; nothing if it is gone.
 std::optional<machine::CpuSet> allowed_to(const WatchedProgram::Start& start) {
   if (start.process == 0)
     if (auto open = machine::open_cpus_of_group(start.cgroup); !open.empty()) return open;
@@ -54,8 +54,8 @@ std::optional<machine::CpuSet> allowed_to(const WatchedProgram::Start& start) {
   return allowed ? std::optional(std::move(*allowed)) : std::nullopt;
 }
 
-// This process, its guardian, and what reads code for it: what others of these names are not, its children.
-// Their children have those names too.
+// This process, its guardian and its code readers. A process with one of these names counts only if it
+// descends from this one. The workers of a code reader are its children and have its name.
 bool is_of_daemon(pid_t process) {
   if (process == getpid()) return true;
   const auto stat = read_task_stat(process, process);
@@ -167,7 +167,7 @@ void WatchedProgram::keep_apart(std::map<int, machine::CpuSet> masks) {
   if (any && start_.judge && !overseer_ && !unjudged_) begin_judging();
 }
 
-// Plans are tried from the first mask on: before, both would be the same.
+// Trials begin at the first mask; before that, both plans would be the same.
 void WatchedProgram::begin_judging() {
   overseer_.emplace(*threads_, nullptr, false, Plan());
   overseer_->judge_single_threads();

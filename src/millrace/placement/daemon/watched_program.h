@@ -1,5 +1,4 @@
-// WatchedProgram: a program that the daemon follows: its threads, what they were given, and whether that
-// gains.
+// WatchedProgram: a program that the daemon follows: its threads, their masks, and whether those gain.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -22,41 +21,41 @@
 
 namespace millrace::placement {
 
-// Used by one thread.
+// Not thread-safe.
 class WatchedProgram {
  public:
   struct Start {
-    int number = 0;                   // by which the daemon knows it
-    pid_t process = 0;                // with all that descend from it; 0: all of the control group
-    std::string cgroup;               // path of its folder; "" with a process
-    ProcessTraits traits;             // of the process; of a group its path and who asked
-    bool any_user = false;            // of a group: also processes of other users than traits.user
-    std::vector<DaemonRule> exclude;  // processes that are left alone, also those in the group or born below
+    int number = 0;         // the daemon's number for it
+    pid_t process = 0;      // watched with all its descendants; 0: the whole control group is watched
+    std::string cgroup;     // path of the group's folder; "" with a process
+    ProcessTraits traits;   // of the process; for a group, its path and the requesting user
+    bool any_user = false;  // for a group: include processes of users other than traits.user
+    std::vector<DaemonRule> exclude;  // processes to leave alone, also in the group or among descendants
     bool acts = false;                // threads are placed
-    bool judge = true;                // ... where the program's progress shows a gain
+    bool judge = true;                // ... only if the program's progress shows a gain
     TrialOptions trials = {};
   };
-  // Failure where it is gone or followed by another millrace. Where there is no `state`, or it cannot be
-  // written in, nothing is ever changed, and trouble() says why. announced: by a millrace that follows it,
-  // and leaves placing to this one.
+  // Fails if the program is gone or another millrace follows it. Without a writable `state`, nothing is ever
+  // changed, and trouble() says why. announced: by a millrace that follows the program and leaves placing to
+  // this one.
   [[nodiscard]] static Result<std::unique_ptr<WatchedProgram>>
   begin(Start start, const Result<std::filesystem::path>& state, bool announced);
   WatchedProgram(const WatchedProgram&) = delete;
   WatchedProgram& operator=(const WatchedProgram&) = delete;
-  // Gives back what the threads had.
+  // Restores the threads.
   ~WatchedProgram() { restore(); }
 
-  // Looks for births and ends and how long threads ran; goes on with trials.
+  // Looks for births and ends, reads run times, and goes on with trials.
   void look(std::int64_t now_ns);
-  // What is to keep its threads from others that want the same; by their numbers.
+  // Sets the masks that keep its threads apart from competing ones, by thread number.
   void keep_apart(std::map<int, machine::CpuSet> masks);
-  // Whether it is placed from now on; if not, its threads have what they had.
+  // Sets whether the program is placed from now on; if not, its threads are restored.
   void act(bool acts);
   Restored restore();
 
-  // All that has ended. A control group may come back to life.
+  // True if all its processes have ended. A control group never ends: it may get new processes.
   [[nodiscard]] bool ended() const { return start_.process != 0 && threads_->alive() == 0; }
-  // A control group that is no more.
+  // True if the control group was removed.
   [[nodiscard]] bool gone() const;
 
   [[nodiscard]] const Start& start() const { return start_; }
@@ -66,25 +65,24 @@ class WatchedProgram {
   [[nodiscard]] const ThreadRegister& threads() const { return *threads_; }
   [[nodiscard]] const RunTimes& times() const { return times_; }
   [[nodiscard]] bool acts() const { return acts_; }
-  // Not placed for now, though it was to be.
+  // True if placing is suspended.
   [[nodiscard]] bool paused() const { return start_.acts && !acts_; }
-  // There is no journal, and never was: trouble() says why.
+  // True if there never was a journal: trouble() says why.
   [[nodiscard]] bool changes_nothing() const { return journal_.refuses(); }
-  // Why nothing can be changed; "" where it can.
+  // Why nothing can be changed; "" if it can.
   [[nodiscard]] std::string trouble() const;
-  // What became of it, as far as it is placed.
+  // The result of placing it.
   struct Judgement {
     enum class State { observed, at_once, waiting, trying, kept, dropped, unjudged };
     State state = State::observed;
-    std::vector<std::string> events;  // of trials, one line each
-    std::optional<double> gain;       // that they have measured: 0.1 is 10 % faster
+    std::vector<std::string> events;  // of the trials, one line each
+    std::optional<double> gain;       // measured by the trials: 0.1 is 10 % faster
   };
   [[nodiscard]] Judgement judgement() const;
-  // Whether it is to be joined anew, where it is_still_there(): it is in another control group than when it
-  // was joined, or other CPUs are open to that one; it executes another program, or is another user's; its
-  // journal was removed.
+  // True if a program for which is_still_there() holds must be joined anew. Reasons: its control group or the
+  // group's open CPUs changed; it executes another program or changed its user; its journal was removed.
   [[nodiscard]] bool to_join_anew() const;
-  // Its first process, which has not become another user's, nor its number another process's; or its group.
+  // True if its first process is the same and still belongs to the same user, or if its group exists.
   [[nodiscard]] bool is_still_there() const;
 
  private:
@@ -95,9 +93,9 @@ class WatchedProgram {
 
   Start start_;
   std::string name_;
-  std::string confinement_;  // its control groups and the CPUs that were open to them
-  std::string executes_;     // what its first process executed then
-  std::uint64_t began_ = 0;  // when that was born, see TaskStat
+  std::string confinement_;  // its control groups and their open CPUs when it was joined
+  std::string executes_;     // the executable of its first process then
+  std::uint64_t began_ = 0;  // start time of that process, see TaskStat
   Journal journal_;
   std::string trouble_;
   machine::CpuSet allowed_;
@@ -106,7 +104,7 @@ class WatchedProgram {
   std::optional<Overseer> overseer_;
   RunTimes times_;
   bool acts_ = false;
-  bool unjudged_ = false;  // nothing tells of its progress
+  bool unjudged_ = false;  // nothing measures its progress
   bool restored_ = false;
 };
 // "observed", "placed at once", "not in conflict", "being tried", "placed", "no gain", "not judged".

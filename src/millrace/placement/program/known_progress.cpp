@@ -4,8 +4,7 @@
 #include <array>
 #include <cstddef>
 
-// The file, as a part of this program.
-// NOLINTBEGIN(readability-identifier-naming)
+// The file, embedded in this program. NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 extern const char millrace_known_progress_begin[];
 extern const char millrace_known_progress_end[];

@@ -20,7 +20,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// A whole file, mapped for reading as long as it lives.
+// A whole file, mapped for reading during this object's lifetime.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path) {
@@ -48,7 +48,7 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// A part of the file; empty where it does not lie within.
+// A part of the file; empty if it is out of range.
 Bytes part(Bytes bytes, std::uint64_t offset, std::uint64_t size) {
   if (offset > bytes.size() || size > bytes.size() - offset) return {};
   return bytes.subspan(offset, size);
@@ -84,7 +84,7 @@ std::string build_id_in(Bytes notes) {
 
 enum class Symbol { imported, any };
 
-// Whether the table of dynamic symbols names `symbol`.
+// True if the table of dynamic symbols contains `symbol`.
 bool names(Bytes bytes, const Elf64_Ehdr& header, std::string_view symbol, Symbol kind) {
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
     const auto section = record_at<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr));
@@ -106,8 +106,7 @@ bool names(Bytes bytes, const Elf64_Ehdr& header, std::string_view symbol, Symbo
   return false;
 }
 
-// By its path, as PT_INTERP has it: /lib64/ld-linux-x86-64.so.2 wherever it lies, not
-// /lib/ld-musl-x86_64.so.1.
+// Checks the file name in PT_INTERP: ld-linux-x86-64.so.2 in any folder, but not /lib/ld-musl-x86_64.so.1.
 bool is_loader_of_glibc(Bytes path) {
   std::string_view text(reinterpret_cast<const char*>(path.data()), path.size());
   text = text.substr(0, text.find('\0'));
@@ -117,8 +116,8 @@ bool is_loader_of_glibc(Bytes path) {
 
 std::optional<std::filesystem::path> look_up(const std::string& command) {
   if (command.find('/') != std::string::npos) {
-    // A folder that may not be searched, a program that may not be read while it runs, a name without end:
-    // what cannot be looked at is as if it were not there.
+    // Files that cannot be examined count as missing: in an unsearchable folder, unreadable, or with an
+    // endless name.
     std::error_code error;
     return std::filesystem::exists(command, error) ? std::optional<std::filesystem::path>(command)
                                                    : std::nullopt;
@@ -164,7 +163,7 @@ Result<ProgramFile> inspect_elf(Bytes bytes) {
       file.build_id = build_id_in(part(bytes, segment->p_offset, segment->p_filesz));
   }
   file.traces = names(bytes, *header, "ptrace", Symbol::imported);
-  // GCC's programs import them from a library, Clang's have them inside and offer them to libraries.
+  // GCC's programs import them from a library; Clang's contain them and export them.
   for (const std::string_view entry : {"__asan_init", "__lsan_init", "__lsan_do_leak_check", "__hwasan_init"})
     file.sanitized = file.sanitized || names(bytes, *header, entry, Symbol::any);
   return file;

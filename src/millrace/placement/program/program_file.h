@@ -1,4 +1,4 @@
-// ProgramFile: what the file of a program tells before it runs: how births in it can be seen, and who it is.
+// ProgramFile: facts from a program's file before it runs: its identity, and how its births can be observed.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -11,25 +11,25 @@
 namespace millrace::placement {
 
 struct ProgramFile {
-  std::filesystem::path path;  // as it will be executed, links resolved
-  bool script = false;         // begins with "#!"; the rest is then of its interpreter
+  std::filesystem::path path;  // as it will be executed, with links resolved
+  bool script = false;         // begins with "#!"; the other members then describe its interpreter
   bool dynamic = false;        // loads shared libraries
-  bool glibc = false;   // by glibc's loader: a library that is preloaded (a shim) finds what it is built for
-  bool traces = false;  // calls ptrace itself, as debuggers do; cannot be known of static programs
-  bool sanitized =
-      false;            // built with a sanitizer whose check for leaks traces the program itself, at its end
-  bool narrow = false;  // of 32 bits; nothing else is known of it then
+  bool glibc =
+      false;  // uses glibc's loader, so a preloaded library (the shim) finds the libc it is built for
+  bool traces = false;        // calls ptrace itself, as debuggers do; not known for static programs
+  bool sanitized = false;     // built with a sanitizer whose leak check traces the program itself at its end
+  bool narrow = false;        // 32-bit; nothing else is known then
   bool changes_user = false;  // set-user-ID, set-group-ID or file capabilities
-  std::string build_id;       // hexadecimal; "" where it has none
+  std::string build_id;       // hexadecimal; "" if it has none
   std::uintmax_t size_bytes = 0;
 };
 
-// Looks `command` up as a shell does, in $PATH unless it holds a '/'. Usage error when it is missing, no
-// program.
+// Finds `command` as a shell does, in $PATH unless it contains a '/'. Returns a usage error if it is missing
+// or not a program.
 [[nodiscard]] Result<ProgramFile> inspect_program(const std::string& command);
 
-// What an ELF file tells: narrow, dynamic, glibc, traces, sanitized, build_id. Failure for what is no ELF
-// file or is damaged. Never reads beyond `bytes`.
+// Reads these facts from an ELF file: narrow, dynamic, glibc, traces, sanitized, build_id. Fails if the file
+// is damaged or not ELF. Never reads beyond `bytes`.
 [[nodiscard]] Result<ProgramFile> inspect_elf(std::span<const std::byte> bytes);
 
 }  // namespace millrace::placement

@@ -1,4 +1,4 @@
-// Whatever the bytes, reading a program's file ends without reading beyond them.
+// Reading a program's file must terminate for any bytes and never read beyond them.
 #include "millrace/placement/program/program_file.h"
 
 #include <cstddef>

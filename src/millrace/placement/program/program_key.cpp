@@ -17,7 +17,7 @@
 namespace millrace::placement {
 namespace {
 
-// "y4m<8^9": a file of less than 8^9 bytes.
+// "y4m<8^9" stands for a file of less than 8^9 bytes.
 std::string shape_of_word(const std::string& word, const FileSize& size) {
   const std::string extension = std::filesystem::path(word).extension().string();
   if (const auto bytes = size(word)) {
@@ -65,7 +65,7 @@ std::string machine_name() {
 
 namespace {
 
-// What stands on a command line may be secret, and the database says no more than is needed to know it again.
+// Command lines may contain secrets. The database stores only what is needed to recognise them.
 std::string digest(std::string_view text) {
   sha256_ctx context;
   sha256_init(&context);
@@ -76,14 +76,14 @@ std::string digest(std::string_view text) {
   return fmt::format("{:02x}", fmt::join(found, ""));
 }
 
-// "python" of "python3.11".
+// "python" for "python3.11".
 std::string family_of(std::string name) {
   name.erase(std::find_if(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }), name.end());
   return name;
 }
 
-// Of programs that run others' code, what they run: nothing that they share says how it behaves. "" for
-// others.
+// For programs that run other code, identifies that code, because the programs themselves do not determine
+// the behaviour. "" for others.
 std::string code_of(const ProgramFile& program, const std::vector<std::string>& command,
                     const FileSize& size) {
   static constexpr std::array interpreters = {
@@ -113,7 +113,7 @@ tuning::ProfileKey program_key(const ProgramFile& program, const std::vector<std
   return {
       {"work", "exec"},
       {"program", program.path.filename().string()},
-      // A field of its own: the profiles of builds that are gone are forgotten (tuning::ProfileLimits).
+      // A field of its own, so that profiles of builds that are gone can be removed (tuning::ProfileLimits).
       {"build", program.build_id.empty() ? fmt::format("{} bytes", program.size_bytes) : program.build_id},
       {"arguments", digest(shape_of({command.begin() + 1, command.end()}, size))},
       {"code", digest(code_of(program, command, size))},

@@ -1,4 +1,4 @@
-// ProgramKey: what a program's profile holds for.
+// ProgramKey: identifies the workload and machine for which a program's profile is valid.
 #pragma once
 
 #include "millrace/machine/cpus/cpu_set.h"
@@ -13,23 +13,23 @@
 
 namespace millrace::placement {
 
-// Size of a file in bytes; nothing where there is none of that name.
+// Size of a file in bytes; nothing if there is no file of that name.
 using FileSize = std::function<std::optional<std::uint64_t>(const std::string&)>;
 [[nodiscard]] std::optional<std::uint64_t> size_of_file(const std::string& name);
 
-// The arguments without what changes from run to run though the work stays alike: a word that names a file is
-// replaced by its extension and the power of 8 that its size lies below; one that only looks like a path (it
-// holds a '/'), by its extension. "--input=clip.y4m" counts as option and file. Numbers and all other words
-// stay: they decide what is done.
+// Returns the arguments without what changes from run to run of similar work. A word that names a file is
+// replaced by its extension and the next power of 8 above its size. A word that only looks like a path (it
+// contains a '/') is replaced by its extension. "--input=clip.y4m" counts as an option and a file. Numbers
+// and other words stay, because they decide what is done.
 [[nodiscard]] std::string shape_of(const std::vector<std::string>& arguments, const FileSize& size);
 
-// The machine as a profile tells it from others: processor model and number of PUs.
+// Identifies the machine in a profile: processor model and number of PUs.
 [[nodiscard]] std::string machine_name();
 
-// By the program's build id (else its size), its name, the shape of its arguments, the machine, what it may
-// use of it, and the kernel, whose wake-up behaviour differs from release to release. Of interpreters also
-// which script they run, of builders in which folder. Arguments and names of scripts are there as digests
-// only.
+// Combines the program's build id (or else its size), its name, the shape of its arguments, the machine, the
+// CPUs it may use, and the kernel, because wake-up behaviour differs between releases. For interpreters it
+// also includes the script, for build tools the folder. Arguments and script names are stored only as
+// digests.
 [[nodiscard]] tuning::ProfileKey program_key(const ProgramFile& program,
                                              const std::vector<std::string>& command,
                                              const machine::CpuSet& allowed, const FileSize& size);

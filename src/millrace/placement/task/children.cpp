@@ -22,8 +22,8 @@ bool is_child(pid_t number, pid_t process) {
   return stat && stat->parent == process;
 }
 
-// file: of a thread of `process`. The kernel gives a page at once; between two pages children may end, and
-// what follows is then shifted, so that half a number may be read for a whole one.
+// file: of a thread of `process`. The kernel returns a page at a time. If children end between two pages, the
+// rest shifts, and half a number could be read as a whole one.
 void append_children(int file, pid_t process, std::vector<pid_t>& children) {
   std::string text;
   std::array<char, 4096> page;
@@ -32,7 +32,7 @@ void append_children(int file, pid_t process, std::vector<pid_t>& children) {
   while ((size = pread(file, page.data(), page.size(), static_cast<off_t>(text.size()))) > 0) {
     text.append(page.data(), static_cast<std::size_t>(size));
     ++pages;
-    // So little only comes at the end: names are short.
+    // Only the last page is this short, because the entries are short.
     if (text.size() < page.size() / 2) break;
   }
   for (std::string_view rest = text; !rest.empty();) {

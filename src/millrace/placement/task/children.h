@@ -1,4 +1,4 @@
-// Which processes a process has made: read once, or by ChildrenReader again and again.
+// Finds the processes that a process has made: once, or repeatedly with ChildrenReader.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -12,14 +12,14 @@
 
 namespace millrace::placement {
 
-// Opening a file costs several times reading it, so files are kept open, as many as there may be.
+// Opening a file costs several times as much as reading it, so files are kept open up to a limit.
 //
-// Used by one thread at a time.
+// Not thread-safe.
 class ChildrenReader {
  public:
-  // The processes that `threads`, all those of `process`, made and that live; in no order.
+  // The living processes made by `threads`, which are all threads of `process`; in no particular order.
   [[nodiscard]] std::vector<pid_t> read(pid_t process, const std::vector<pid_t>& threads);
-  // Closes the files of threads that were not read of since the last call.
+  // Closes the files of threads that were not read since the last call.
   void forget_others();
 
  private:
@@ -32,7 +32,7 @@ class ChildrenReader {
   std::unordered_map<pid_t, Kept> files_;
 };
 
-// Those that `process` made and that live; in no order.
+// The living processes that `process` made; in no particular order.
 [[nodiscard]] std::vector<pid_t> list_children(pid_t process);
 
 }  // namespace millrace::placement

@@ -1,4 +1,4 @@
-// For tests: a control group of the kernel's own, of either version, gone at the end.
+// For tests: a real control group, of either version, which is removed at the end.
 //
 //   auto group = TestingGroup::make("cpuset");
 //   if (!group) GTEST_SKIP() << "no control groups can be made here";
@@ -23,7 +23,7 @@ namespace millrace::placement {
 
 class TestingGroup {
  public:
-  // With that controller. Nothing if this user may make none.
+  // Makes a group with that controller. Returns nothing if this user may not.
   [[nodiscard]] static std::optional<TestingGroup> make(const std::string& controller) {
     const std::filesystem::path all = "/sys/fs/cgroup";
     std::error_code error;
@@ -37,14 +37,14 @@ class TestingGroup {
       return std::nullopt;
     }
     if (controller != "cpuset") return made;
-    // A cpuset of version 1 has neither memory nor CPUs until it is told.
+    // A new cpuset of version 1 has neither memory nodes nor CPUs.
     std::string nodes;
     std::getline(std::ifstream(hierarchy / "cpuset.mems"), nodes);
     if (separate && !write(made.folder() / "cpuset.mems", nodes)) return std::nullopt;
     return made;
   }
   ~TestingGroup() {
-    // Processes that have ended leave it a little later.
+    // Processes that have ended leave the group a little later.
     if (!name_.empty()) std::ignore = eventually([this] { return rmdir(folder().c_str()) == 0; });
   }
   TestingGroup(TestingGroup&& other) noexcept
@@ -62,7 +62,7 @@ class TestingGroup {
   [[nodiscard]] bool take_in(pid_t process) const {
     return write(folder() / "cgroup.procs", std::to_string(process));
   }
-  // To where all groups begin.
+  // Moves the process to the root group.
   [[nodiscard]] bool let_out(pid_t process) const {
     return write(hierarchy_ / "cgroup.procs", std::to_string(process));
   }

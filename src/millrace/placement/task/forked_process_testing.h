@@ -1,4 +1,4 @@
-// A process of a test's own, for looking at and changing.
+// For tests: a child process to observe and change.
 #pragma once
 
 #include "millrace/base/eventually_testing.h"
@@ -13,7 +13,7 @@
 
 namespace millrace::placement {
 
-// Repeats its work, waiting for a signal if none is given, until the object is gone.
+// Repeats `work` until the object is destroyed. By default it waits for a signal.
 class ForkedProcess {
  public:
   explicit ForkedProcess(const std::function<void()>& work = [] { pause(); }) : number_(fork()) {
@@ -29,7 +29,7 @@ class ForkedProcess {
   ForkedProcess& operator=(const ForkedProcess&) = delete;
 
   [[nodiscard]] pid_t number() const { return number_; }
-  // Whether its state, a letter of /proc, becomes this one while the test is patient.
+  // Waits for the process to reach this state, a letter as in /proc. False if it does not.
   [[nodiscard]] bool becomes(char state) const {
     return eventually([&] { return read_task_stat(number_, number_)->state == state; });
   }

@@ -43,7 +43,7 @@ bool TaskStat::of_kernel() const {
 }
 
 std::optional<TaskStat> parse_task_stat(std::string_view text) {
-  // A name may hold blanks and parentheses; the last ')' ends it.
+  // A name may contain blanks and parentheses; the last ')' ends it.
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;

@@ -1,4 +1,4 @@
-// For tests: the programs built for them, and files of their own.
+// For tests: the test programs, and temporary files.
 #pragma once
 
 #include <cstdlib>
@@ -11,12 +11,12 @@
 
 namespace millrace::placement {
 
-// Of kind "dynamic" or "static".
+// kind: "dynamic" or "static".
 [[nodiscard]] inline std::string testing_program(const std::string& kind, const std::string& name) {
   return std::string(MILLRACE_TESTING_PROGRAMS) + "/" + kind + "/" + name;
 }
 
-// A file that anybody may write, removed at the end.
+// A file that every user may write. It is removed at the end.
 class TemporaryFile {
  public:
   TemporaryFile() {

@@ -1,11 +1,11 @@
-// Coin: which of two goes first.
+// Coin: decides at random which of two goes first.
 #pragma once
 
 #include <cstdint>
 
 namespace millrace::placement {
 
-// xorshift64*, Vigna 2016: an order to run in needs no more.
+// xorshift64* (Vigna 2016), which is good enough to shuffle an order.
 class Coin {
  public:
   explicit Coin(std::uint64_t seed) : state_(seed | 1) {}

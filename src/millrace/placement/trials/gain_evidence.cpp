@@ -7,7 +7,7 @@
 namespace millrace::placement {
 
 void GainEvidence::add(double log_ratio) {
-  // What counts as large is known before: of the ratios so far, or of what windows usually scatter.
+  // The scale is known before the new ratio: the ratios so far, or the usual scatter of windows.
   constexpr double usual = 0.03;
   constexpr double of_the_median = 0.6;
   double large = usual;

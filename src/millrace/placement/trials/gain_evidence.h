@@ -1,4 +1,4 @@
-// GainEvidence: how much speaks for a gain, whenever it is asked.
+// GainEvidence: the evidence for a gain, valid at any time.
 #pragma once
 
 #include <array>
@@ -6,26 +6,26 @@
 
 namespace millrace::placement {
 
-// A bet against "it brings nothing" (Shafer 2021, Ramdas et al. 2023). Where a plan brings nothing, log
-// ratios of windows that took turns lie about 0 symmetrically, and whoever stakes a part of a fortune of 1 on
-// the sign of each, more on larger ones, is not expected to win: the chance that the fortune ever reaches 1/a
-// is a at most, however often it is looked at and however long it goes on (Ville 1939). Nothing is taken for
-// granted of how much they scatter.
+// A bet against "the plan brings nothing" (Shafer 2021, Ramdas et al. 2023). If the plan brings nothing, the
+// log ratios of windows in random order are symmetric about 0. A player who stakes part of a fortune of 1 on
+// the sign of each, more on larger ones, then has no expected profit. So the probability that the fortune
+// ever reaches 1/a is at most a, however often it is checked and however long the bets go on (Ville 1939).
+// Nothing is assumed about the scatter.
 class GainEvidence {
  public:
-  // A log ratio of rates, candidate to untouched.
+  // Adds a log ratio of rates, candidate to untouched.
   void add(double log_ratio);
-  // The fortune: from 1 on, towards infinity where there is a gain, towards 0 where there is a loss.
+  // The fortune. It starts at 1 and tends to infinity for a gain and to 0 for a loss.
   [[nodiscard]] double value() const;
-  // What it may become at most by so many more ratios.
+  // The most that it can become with this many more ratios.
   [[nodiscard]] double best_after(int ratios) const;
 
  private:
-  // Two players: one who is sure soon, and one who loses less in noise.
+  // Two players: a bold one that is certain early, and a careful one that loses less in noise.
   static constexpr std::array stakes = {0.95, 0.4};
   static constexpr std::array shares = {0.8, 0.2};
   std::array<double, 2> fortunes_ = {1, 1};
-  std::vector<double> sizes_;  // of the log ratios so far
+  std::vector<double> sizes_;  // magnitudes of the log ratios so far
 };
 
 }  // namespace millrace::placement

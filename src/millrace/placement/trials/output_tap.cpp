@@ -31,7 +31,8 @@ std::unexpected<Error> cannot(std::string_view what) {
   return failure("cannot {}: {}", what, system_reason(errno));
 }
 
-// What is written to its write end comes out of its read end unchanged: the real terminal treats it.
+// Raw mode: the read end returns exactly what is written to the write end. The real terminal does the
+// processing.
 Result<Pipe> make_terminal(int like) {
   termios settings{};
   winsize size{};
@@ -46,14 +47,14 @@ Result<Pipe> make_terminal(int like) {
   return Pipe{Descriptor::owned(master), Descriptor::owned(slave)};
 }
 
-// The size of the terminal `in` follows that of `out`; the program, which has been told of the new size by
-// its own terminal, is told again once it is there.
+// Makes the size of terminal `in` follow that of `out`. The program, already notified by its own terminal, is
+// notified again once the size is set.
 class TerminalSize {
  public:
   TerminalSize(int in, int out, pid_t job) : in_(in), out_(out), job_(job) {
     follows_ = ioctl(out_, TIOCGWINSZ, &known_) == 0 && ioctl(in_, TIOCSWINSZ, &known_) == 0;
   }
-  // How long at most until the next follow(); -1: for ever.
+  // Longest time until the next follow(); -1: no limit.
   [[nodiscard]] int patience_ms() const {
     constexpr int unseen_ms = 200;
     return follows_ ? unseen_ms : -1;
@@ -75,8 +76,8 @@ class TerminalSize {
   bool follows_;
 };
 
-// In the process between: from `in` to `out`, with a copy to `copy` as far as it takes it. A reader that is
-// gone is the program's to notice: its end is closed.
+// Runs in the process between: copies `in` to `out`, and to `copy` as far as that accepts data. If the reader
+// of `out` is gone, `in` is closed, so that the program notices.
 [[noreturn]] void pass_on(int in, int out, int copy, pid_t job) {
   std::signal(SIGPIPE, SIG_IGN);
   std::array<int, 3> kept = {in, out, copy};
@@ -113,7 +114,8 @@ Result<OutputTap> OutputTap::on_stream(int stream) {
   const pid_t between = fork();
   if (between < 0) return cannot("make a process");
   if (between == 0) {
-    // Nobody's child, and out of the way of signals from the terminal: it ends when its input does.
+    // Orphaned, and in a process group of its own, so that terminal signals do not reach it. It ends when its
+    // input does.
     if (fork() != 0) _exit(0);
     setpgid(0, 0);
     std::signal(SIGTTOU, SIG_IGN);

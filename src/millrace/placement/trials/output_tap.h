@@ -11,28 +11,28 @@
 
 namespace millrace::placement {
 
-// A process of its own stands between the program and the stream, and passes everything on, in order and as
-// soon as it comes; so the program writes on even when millrace is killed. A terminal stays a terminal for
-// the program: it is given a pseudo-terminal of the same size and settings.
+// A separate process between the program and the stream passes everything on, in order and at once. So the
+// program can go on writing even if millrace is killed. If the stream is a terminal, the program gets a
+// pseudo-terminal of the same size and settings.
 //
-// Used by one thread at a time.
+// Not thread-safe.
 class OutputTap {
  public:
-  // stream: a descriptor of this process that can be written. To be called while this process has one thread.
+  // stream: a descriptor of this process that can be written. Call this while the process is single-threaded.
   [[nodiscard]] static Result<OutputTap> on_stream(int stream);
-  // The program is given `descriptor`; what it writes there is read and goes nowhere else.
+  // Gives the program `descriptor`. What it writes there is read and goes nowhere else.
   [[nodiscard]] static Result<OutputTap> on_new_descriptor(int descriptor);
 
   // For LaunchSettings::descriptors.
   [[nodiscard]] std::pair<int, int> for_program() const { return {program_end_.get(), descriptor_}; }
-  // The program has its end now: this process gives its own up.
+  // Closes this process's copy of the program's end, once the program has its own.
   void launched() { program_end_.close(); }
-  // Readable when something was written; negative once nothing will be any more.
+  // Readable if something was written; negative at end of stream.
   [[nodiscard]] int descriptor() const { return ended_ ? -1 : copy_.get(); }
-  // What was written since the last call; "" when nothing was.
+  // Returns what was written since the last call; "" if nothing was.
   [[nodiscard]] std::string take();
-  // Waits until all that the program wrote is passed on: until nobody holds the program's end, at most
-  // `seconds` (descendants may go on writing).
+  // Waits until all output has been passed on, that is, until all copies of the program's end are closed.
+  // Waits at most `seconds`, because descendants may go on writing.
   void finish(double seconds);
 
  private:

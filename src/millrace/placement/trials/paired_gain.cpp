@@ -23,7 +23,7 @@ GainEstimate estimate_gain(std::span<const double> log_ratios, Confidence confid
     deviations.push_back(std::abs(value - center));
   constexpr double deviation_of_normal = 1.4826;  // standard deviation / median absolute deviation
   const double bound = 3 * deviation_of_normal * median(deviations);
-  // Of two or three values none can be told from the others.
+  // With two or three values, none is an outlier.
   if (pairs > 3 && bound > 0)
     for (double& value : values)
       value = std::clamp(value, center - bound, center + bound);

@@ -1,4 +1,4 @@
-// Paired gains: what one plan brings over another, from measurements that took turns.
+// Paired gains: how much faster one plan is than another, from measurements that took turns.
 #pragma once
 
 #include "millrace/base/student_t.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::placement {
 
-// Of log ratios of rates (candidate / untouched): mean and its confidence interval.
+// Mean of the log ratios of rates (candidate / untouched), with its confidence interval.
 struct GainEstimate {
   double mean = 0;
   double low = 0;
@@ -15,9 +15,9 @@ struct GainEstimate {
   int pairs = 0;
 };
 
-// The mean of the pairs, each bounded to within three median absolute deviations of their median (Huber 1964:
-// one disturbed window must not decide), and a two-sided interval by Student's t with pairs - 1 degrees of
-// freedom from their scatter about it. With one pair the interval is without bounds; so it is with none.
+// Returns the mean of the pairs and a two-sided interval by Student's t with pairs - 1 degrees of freedom.
+// Each value is first limited to three median absolute deviations from the median (Huber 1964), so that one
+// disturbed window cannot decide. With one pair or none the interval is infinite.
 [[nodiscard]] GainEstimate estimate_gain(std::span<const double> log_ratios, Confidence confidence);
 
 }  // namespace millrace::placement

@@ -12,7 +12,7 @@ namespace {
 constexpr int most_blind_windows = 8;
 constexpr int pairs_of_a_check = 6;
 constexpr int most_pairs_of_a_check = 32;
-constexpr double idle_window = 0.25;  // seconds; between trials, so that a change of plan is never far
+constexpr double idle_window = 0.25;  // seconds; short, so that a change of plan can come soon
 
 double percent(double log_ratio) { return 100 * (std::exp(log_ratio) - 1); }
 
@@ -36,7 +36,7 @@ std::string_view name_of(TrialEvent::Kind kind) {
 
 std::string to_string(const TrialEvent& event) {
   std::string text = fmt::format("at {:.1f} s {} {}", event.time, name_of(event.kind), to_string(event.plan));
-  // Of two pairs the interval is wider than anything worth telling.
+  // With two pairs the interval is too wide to report.
   if (event.gain.pairs > 2)
     text += fmt::format(": {:+.1f} % ({:+.1f} to {:+.1f}, {} pairs)", percent(event.gain.mean),
                         percent(event.gain.low), percent(event.gain.high), event.gain.pairs);
@@ -111,7 +111,7 @@ void PlanTrials::tell(std::optional<double> rate, double seconds) {
     return;
   }
   if (!rate || !(*rate > 0)) {
-    // A window that tells nothing; also its partner is too old by now.
+    // The window gave no rate, and its partner is too old by now.
     pair_->first_rate.reset();
     if (++blind_windows_ < most_blind_windows) return;
     blind_windows_ = 0;
@@ -155,7 +155,7 @@ void PlanTrials::drop(std::size_t candidate, const GainEstimate& gain, std::stri
 void PlanTrials::check_done() {
   const GainEstimate narrow = estimate_gain(check_ratios_, Confidence::p90);
   const bool better = narrow.pairs >= pairs_of_a_check && narrow.low > 0;
-  // Not clearly better: it goes when it is more likely of no use than not, after as long a look as a trial.
+  // Not clearly better: it goes if it is more likely useless than not, after as long a look as in a trial.
   const bool looked = narrow.pairs >= pairs_of_a_check &&
                       (narrow.high < options_.race.least_gain || narrow.pairs >= most_pairs_of_a_check);
   if (!better && !looked) return begin_pair(std::nullopt);
@@ -169,7 +169,7 @@ void PlanTrials::check_done() {
   gain_.reset();
   concluded_ = true;
   events_.push_back({TrialEvent::Kind::taken_back, time_, gone, narrow, "its gain is gone"});
-  // The others have their turn at once, this one when all are tried again.
+  // The others are tried at once, this one only when all are tried again.
   race_.begin_round();
   for (std::size_t i = 0; i < race_.candidates().size(); ++i)
     if (race_.candidates()[i].plan == gone) race_.leave(i);

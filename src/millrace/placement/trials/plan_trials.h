@@ -1,4 +1,4 @@
-// PlanTrials: which plan a running program follows next, judged by its own progress.
+// PlanTrials: chooses the plan that a running program follows next, judged by its own progress.
 #pragma once
 
 #include "millrace/placement/policy/plan.h"
@@ -15,16 +15,15 @@ namespace millrace::placement {
 
 struct TrialOptions {
   double window = 0.15;  // seconds of one window
-  double settle = 0.03;  // at its beginning, not measured
+  double settle = 0.03;  // seconds at its start that are not measured
   RaceOptions race;
-  double first_check = 5;   // seconds after a plan was taken until it is looked at again
-  double last_check = 120;  // the longest time between two looks; each is twice the one before
-  double first_retry =
-      30;                  // seconds after all candidates failed until they are tried again, likewise doubled
-  std::uint64_t seed = 1;  // of the order of windows
+  double first_check = 5;   // seconds from taking a plan until it is checked again
+  double last_check = 120;  // the longest interval between two checks; each interval is twice the one before
+  double first_retry = 30;  // seconds after all candidates failed until they are tried again; also doubles
+  std::uint64_t seed = 1;   // for the random order of windows
 };
 
-// One thing that was decided.
+// One decision.
 struct TrialEvent {
   enum class Kind { started, taken, dropped, kept, taken_back };
   Kind kind = Kind::started;
@@ -38,46 +37,46 @@ struct TrialEvent {
 
 // Ask/tell: it reads no clock and changes nothing.
 //
-// Two windows, one of the untouched program and one of a candidate, in an order that a coin decides, are a
-// pair; whose pair is next, who is taken and who is dropped, PlanRace says, after each pair: all candidates
-// together are taken for nothing in a share of RaceOptions::false_gains of runs, however long they are. The
-// plan in force is compared with the untouched program again from time to time and taken back when its mean
-// gain is gone.
+// A pair is a window of the untouched program and a window of a candidate, in random order. After each pair,
+// PlanRace decides which candidate is next, taken or dropped. If no candidate helps, a plan is taken in at
+// most a share of RaceOptions::false_gains of runs, however long they are. The plan in force is compared with
+// the untouched program from time to time, and taken back if its mean gain is gone.
 class PlanTrials {
  public:
-  // `candidates`: in the order in which to try them; none is `untouched`. remembered: in force from the
-  // beginning, on the word of an earlier run; where that found nothing better than untouched, candidates are
-  // tried only after first_retry.
+  // `candidates`: in the order in which to try them; none may be `untouched`. remembered: the plan from an
+  // earlier run, in force from the beginning. If it is the untouched plan, candidates are tried only after
+  // first_retry.
   PlanTrials(const std::vector<Plan>& candidates, const TrialOptions& options,
              std::optional<Plan> remembered = {});
 
   struct Window {
     Plan plan;
-    double seconds = 0;  // all of it
-    double settle = 0;   // of these, at the beginning, not to be measured
+    double seconds = 0;  // the whole window
+    double settle = 0;   // of these, not measured at the beginning
   };
-  // What to follow now, and for how long at least.
+  // The plan to follow now, and for how long at least.
   [[nodiscard]] Window ask() const;
-  // The window has passed, and took so many seconds: progress for each second of its measured part; nothing
-  // where that is not known (no progress at all, the program stopped): its pair is then repeated, and the
-  // trial given up after several.
+  // Reports that the window took `seconds`. rate: progress per second in its measured part; nothing if it is
+  // not known, for example because the program was stopped. The pair is then repeated, and after several such
+  // windows the trial is given up.
   void tell(std::optional<double> rate, double seconds);
-  // What is being tried would change nothing for the threads there are: go on to the next.
+  // Goes on to the next candidate, because this one would change nothing for the present threads.
   void skip();
 
-  // In force, trials aside.
+  // The plan in force, apart from trials.
   [[nodiscard]] const Plan& plan() const { return current_; }
   [[nodiscard]] std::optional<GainEstimate> gain() const { return gain_; }
-  // The plan that is compared with the untouched program now; null: none is.
+  // The plan that is being compared with the untouched program; null: none.
   [[nodiscard]] const Plan* trying() const { return pair_ ? &tried_plan() : nullptr; }
-  // Something was found out since the beginning: a plan was taken or taken back, or all candidates dropped.
+  // True if there was a result since the beginning: a plan was taken or taken back, or all candidates were
+  // dropped.
   [[nodiscard]] bool concluded() const { return concluded_; }
   [[nodiscard]] const std::vector<TrialEvent>& events() const { return events_; }
 
  private:
-  // Two windows that are compared.
+  // Two windows to compare.
   struct Pair {
-    std::optional<std::size_t> candidate;  // nothing: the plan in force is looked at again
+    std::optional<std::size_t> candidate;  // empty: a check of the plan in force
     bool plan_first = false;
     std::optional<double> first_rate;
   };
@@ -97,8 +96,8 @@ class PlanTrials {
   Plan current_;
   std::optional<GainEstimate> gain_;
   std::optional<Pair> pair_;
-  int blind_windows_ = 0;             // in a row
-  std::vector<double> check_ratios_;  // of the look at the plan in force
+  int blind_windows_ = 0;             // consecutive
+  std::vector<double> check_ratios_;  // of the current check of the plan in force
   double time_ = 0;
   double check_at_ = 0;
   double check_interval_ = 0;

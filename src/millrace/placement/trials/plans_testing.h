@@ -1,4 +1,4 @@
-// Plans that tests try.
+// Plans used by tests.
 #pragma once
 
 #include "millrace/placement/policy/plan.h"

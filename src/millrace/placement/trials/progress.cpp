@@ -42,7 +42,7 @@ std::string_view name_of(ProgressSource source) {
 Result<ReportReader> ReportReader::make(const std::string& pattern) {
   re2::RE2::Options options;
   options.set_log_errors(false);
-  // Output is bytes, in whatever encoding.
+  // Output is bytes in any encoding.
   options.set_encoding(re2::RE2::Options::EncodingLatin1);
   auto compiled = std::make_unique<re2::RE2>(pattern, options);
   if (!compiled->ok())
@@ -55,7 +55,7 @@ void ReportReader::take(std::string_view text, std::int64_t time_ns) {
   while (!text.empty()) {
     const std::size_t end = text.find_first_of("\r\n\b");
     const std::string_view part = text.substr(0, end);
-    // What is longer than any line of text is passed over.
+    // Longer input cannot be a line of text; the excess is ignored.
     if (line_.size() + part.size() <= longest_line) line_ += part;
     if (end == std::string_view::npos) return;
     if (take_line(line_)) time_ns_ = time_ns;
@@ -64,9 +64,9 @@ void ReportReader::take(std::string_view text, std::int64_t time_ns) {
   }
 }
 
-// Whether it reports anything.
+// Returns whether the line reports progress.
 bool ReportReader::take_line(std::string_view line) {
-  // The match and its first group, where there is one.
+  // The match and its first group, if any.
   std::array<re2::StringPiece, 2> found;
   const int groups = std::min(pattern_->NumberOfCapturingGroups(), 1);
   if (!pattern_->Match({line.data(), line.size()}, 0, line.size(), re2::RE2::UNANCHORED, found.data(),

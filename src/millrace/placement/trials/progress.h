@@ -1,4 +1,4 @@
-// Progress: how far a program is, by the best signal that it gives.
+// Progress: how far a program is, by the best available signal.
 #pragma once
 
 #include "millrace/base/kept_files.h"
@@ -21,30 +21,30 @@ namespace millrace::placement {
 
 // In order of preference.
 enum class ProgressSource {
-  reported,      // numbers in the program's output, or on a descriptor it was given
+  reported,      // numbers in the program's output, or on a descriptor that it was given
   bytes,         // read and written by its processes
-  instructions,  // retired in user mode, where there is a counter
+  instructions,  // retired in user mode, if there is a counter
 };
 // "numbers it reports", ...
 [[nodiscard]] std::string_view name_of(ProgressSource source);
 
-// Finds numbers in what a program writes: the first group of `pattern` where it has one, else the match, in
-// each line; newline, carriage return and backspace end a line. A group that is no number, and a pattern
-// without digits, count matches instead. A number below the last one begins anew (a second pass): the sum
-// goes on.
+// Finds numbers in a program's output: in each line, the first group of `pattern`, or the whole match if
+// there is no group. Newline, carriage return and backspace end a line. If the group is not a number, or the
+// pattern has no digits, matches are counted instead. A number below the last one starts a new pass, and the
+// sum goes on.
 //
-// Used by one thread at a time.
+// Not thread-safe.
 class ReportReader {
  public:
-  // Usage error where `pattern` is no regular expression of RE2: as of Perl, without what would take more
-  // time than a line is long (references back, looking ahead and behind).
+  // Returns a usage error if `pattern` is not an RE2 expression. That is Perl's syntax without constructs
+  // that could take more than linear time (backreferences, lookaround).
   [[nodiscard]] static Result<ReportReader> make(const std::string& pattern);
 
-  // The next piece of output, which came at `time_ns`.
+  // Takes the next piece of output, which arrived at `time_ns`.
   void take(std::string_view text, std::int64_t time_ns);
-  // How far it is; nothing until the first match.
+  // Total progress; nothing before the first match.
   [[nodiscard]] std::optional<double> total() const { return total_; }
-  // When the last match came.
+  // When the last match arrived.
   [[nodiscard]] std::int64_t time_ns() const { return time_ns_; }
 
  private:
@@ -58,8 +58,8 @@ class ReportReader {
   double last_ = 0;
 };
 
-// Counts retired instructions of threads, as far as the processor and kernel.perf_event_paranoid let it.
-// Used by one thread at a time.
+// Counts retired instructions of threads, as far as the processor and kernel.perf_event_paranoid permit. Not
+// thread-safe.
 class InstructionCounters {
  public:
   InstructionCounters() = default;
@@ -67,8 +67,9 @@ class InstructionCounters {
   InstructionCounters& operator=(const InstructionCounters&) = delete;
   ~InstructionCounters();
 
-  // Counts these threads from now on; the counts of threads that are no longer named are kept in the sum. At
-  // most 128 threads are counted, fewer where few files may be open. Nothing where none can be.
+  // Counts these threads from now on and returns the sum. Counts of threads that are no longer listed stay in
+  // it. At most 128 threads are counted, fewer if the limit of open files is low. Returns nothing if none can
+  // be counted.
   [[nodiscard]] std::optional<double> total(const std::vector<pid_t>& threads);
 
  private:
@@ -82,10 +83,10 @@ class InstructionCounters {
   double ended_ = 0;
 };
 
-// Bytes of several processes, those that ended included as far as they were read.
+// Bytes transferred by several processes, with the last known values of those that ended.
 class ByteCounter {
  public:
-  // Nothing where no process may be read.
+  // Returns nothing if no process may be read.
   [[nodiscard]] std::optional<double> total(const std::vector<pid_t>& processes);
 
  private:

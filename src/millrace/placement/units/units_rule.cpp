@@ -20,7 +20,7 @@ using model::ContendingThread;
 using model::PuOfThread;
 using model::SharedMachine;
 
-constexpr double some = 0.02;  // less of a disturbance is none
+constexpr double some = 0.02;  // smaller disturbances are ignored
 
 ContendingThread contending(const UnitThread& thread, const SharedMachine& machine) {
   ContendingThread made{.name = {},
@@ -33,7 +33,7 @@ ContendingThread contending(const UnitThread& thread, const SharedMachine& machi
   return made;
 }
 
-// Whether it matters to anybody where the thread is.
+// True if it matters to any thread where this one runs.
 bool conflicts(const SharedMachine& machine, const std::vector<ContendingThread>& threads,
                std::size_t thread) {
   const ContendingThread& mine = threads[thread];
@@ -52,7 +52,7 @@ bool conflicts(const SharedMachine& machine, const std::vector<ContendingThread>
   return false;
 }
 
-// The group of the narrowest level that holds the PU, or the PU alone.
+// The group of the narrowest level that contains the PU; null: the PU alone.
 const std::vector<int>* group_of(const SharedMachine& machine, int pu) {
   if (machine.levels.empty()) return nullptr;
   for (const std::vector<int>& group : machine.levels.front().groups)
@@ -65,9 +65,9 @@ CpuSet mask_of(const UnitsGround& ground, int pu) {
   return group == nullptr ? ground.machine.cpus_of({pu}) : ground.machine.cpus_of(*group);
 }
 
-// Where the threads are: in the masks that they were given, else where they ran last; two that were seen on
-// one PU while another of the group, or of the machine, is free are not there for long.
-// Nothing where nobody was given a mask and it is not known where those run that conflict.
+// The present placement: by given masks, or else by the CPU of the last run. Two threads seen on one PU will
+// not stay there if another PU of the group or machine is free. Returns nothing if no masks were given and
+// the CPUs of the conflicting threads are not known.
 std::optional<PuOfThread> present_placement(const UnitsState& before, const UnitsGround& ground,
                                             const std::vector<const UnitThread*>& threads,
                                             const std::vector<bool>& in_conflict) {
@@ -118,8 +118,8 @@ class Decision {
       : ground_(ground), seen_(seen), threads_(threads), settings_(settings),
         score_(ground.machine.machine, threads) {}
 
-  // The better of what is near to the present placement and of what one would choose from nothing, moves
-  // counted.
+  // Returns the better of two placements, including the cost of moves: one near the present placement and one
+  // chosen from scratch.
   PuOfThread best(const std::optional<PuOfThread>& now) {
     const SharedMachine& machine = ground_.machine.machine;
     PuOfThread fresh = model::arranged(machine, threads_);
@@ -128,8 +128,8 @@ class Decision {
     return worth(fresh, *now) > worth(near, *now) ? fresh : near;
   }
 
-  // Gain of the geometric mean of the speeds, and its standard error: that of a share that was estimated from
-  // n samples is about one over their root.
+  // Gain of the geometric mean of the speeds, and its standard error. A share estimated from n samples has an
+  // error of about 1/sqrt(n).
   std::pair<double, double> gain(const std::optional<PuOfThread>& now, const PuOfThread& then) {
     const std::vector<double> before = now ? log_slowdowns(*now) : by_chance();
     const std::vector<double> after = log_slowdowns(then);
@@ -153,7 +153,7 @@ class Decision {
     return logs;
   }
 
-  // Where nobody knows where threads run: what a kernel does that knows nothing of units.
+  // Expected slowdowns if the threads' CPUs are not known: those under a kernel that ignores execution units.
   std::vector<double> by_chance() {
     constexpr int draws = 64;
     model::Random random(1);
@@ -208,7 +208,7 @@ UnitsStep by_units(const UnitsState& before, const UnitsGround& ground, std::spa
   CpuSet all;
   for (const int cpu : ground.machine.cpus)
     all.insert(cpu);
-  // Of threads that are still there.
+  // Keeps the masks of threads that still exist.
   for (const UnitThread& thread : threads)
     if (const auto given = before.given.find(thread.id); given != before.given.end())
       step.state.given.insert(*given);

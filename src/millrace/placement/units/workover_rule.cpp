@@ -15,7 +15,7 @@ constexpr double least_active = 0.05;
 constexpr double least_usage = 0.01;
 constexpr int ranks = 2;
 
-// What the paper's counters see: on Bulldozer they count vectors of integers too.
+// What the paper's counters measure: on Bulldozer they include integer vectors.
 double fpu_usage(const UnitThread& thread) {
   return thread.demand[machine::SharedUnit::fp] + thread.demand[machine::SharedUnit::simd];
 }
@@ -25,7 +25,7 @@ bool takes_part(const UnitThread& thread, const CpuSet& all) {
          (thread.allowed.empty() || thread.allowed.contains_all(all));
 }
 
-// The PU of a group that has that rank; -1 where it has fewer.
+// The PU of this rank in a group; -1 if the group has fewer.
 int pu_of_rank(const CpuSet& group, int rank) {
   for (const int cpu : group)
     if (rank-- == 0) return cpu;
@@ -38,9 +38,8 @@ std::size_t part_of(const WorkoverGround& ground, int cpu) {
   return static_cast<std::size_t>(found - ground.begin());
 }
 
-// Where more threads of a cache use floating point than it has groups, the one of them that does so least
-// goes to a cache with a group that none of these has, on the same node where there is one: neither shares
-// then.
+// If more threads of a cache use floating point than it has groups, moves the one that uses it least to a
+// cache with a free group, on the same node if possible. Then neither shares a group.
 void balance(std::vector<std::vector<std::size_t>>& parts, const WorkoverGround& ground,
              std::span<const UnitThread> threads) {
   const auto uses = [&](std::size_t i) { return fpu_usage(threads[i]) >= least_usage; };
@@ -64,8 +63,8 @@ void balance(std::vector<std::vector<std::size_t>>& parts, const WorkoverGround&
     }
 }
 
-// Threads to caches: each where it is bound or runs, those beyond a cache's PUs to where most are free, on
-// the same node where there is room.
+// Distributes threads to caches. Each stays where it is pinned or runs. Threads beyond a cache's PUs go to
+// the cache with most free PUs, on the same node if there is room.
 std::vector<std::vector<std::size_t>> dealt_out(const WorkoverState& before, const WorkoverGround& ground,
                                                 std::span<const UnitThread> threads,
                                                 const std::vector<std::size_t>& ranked) {
@@ -73,7 +72,7 @@ std::vector<std::vector<std::size_t>> dealt_out(const WorkoverState& before, con
   const auto room = [&](std::size_t part) {
     return ground[part].cpus.count() - static_cast<int>(parts[part].size());
   };
-  std::vector<std::pair<std::size_t, int>> homeless;  // thread, node that it comes from
+  std::vector<std::pair<std::size_t, int>> homeless;  // thread, and the node it comes from
   for (const std::size_t i : ranked) {
     const auto seat = before.find(threads[i].id);
     const int cpu = seat != before.end() && seat->second.cpu >= 0 ? seat->second.cpu : threads[i].cpu;
@@ -93,7 +92,7 @@ std::vector<std::vector<std::size_t>> dealt_out(const WorkoverState& before, con
     }
     parts[best].push_back(i);
   }
-  // In the order of the ranking, here and afterwards.
+  // Keeps the order of the ranking, here and afterwards.
   const auto sort = [&] {
     for (auto& part : parts)
       std::ranges::sort(part, {},
@@ -105,13 +104,13 @@ std::vector<std::vector<std::size_t>> dealt_out(const WorkoverState& before, con
   return parts;
 }
 
-// The seats of one cache.
+// Assigns the PUs of one cache.
 class Seating {
  public:
   Seating(const WorkoverState& before, const WorkoverPart& part, std::span<const UnitThread> threads)
       : before_(before), part_(part), threads_(threads) {}
 
-  // `ranked`: who uses floating point most in front. Pairs of thread and seat.
+  // `ranked`: threads by their use of floating point, highest first. Returns pairs of thread and seat.
   std::vector<std::pair<std::size_t, WorkoverSeat>> seats_of(const std::vector<std::size_t>& ranked) {
     const std::size_t n = part_.groups.size();
     const std::size_t count = std::min(ranked.size(), n * ranks);
@@ -150,13 +149,13 @@ class Seating {
     return true;
   }
 
-  // Who is of the same rank as before stays where it was.
+  // A thread with the same rank as before stays on its PU.
   void keep_pu(std::size_t thread, WorkoverSeat& seat) {
     const WorkoverSeat* const was = before_of(thread);
     if (was != nullptr && was->cpu >= 0 && was->rank == seat.rank) take(seat, was->cpu);
   }
 
-  // Who has been of either rank for more than a step stays on its group.
+  // A thread that has had either rank for more than a step stays on its group.
   void keep_group(std::size_t thread, WorkoverSeat& seat) {
     const WorkoverSeat* const was = before_of(thread);
     if (seat.cpu >= 0 || was == nullptr || was->cpu < 0 || was->steps < 1) return;
@@ -167,7 +166,7 @@ class Seating {
     if (take(seat, was->cpu)) seat.rank = was->rank;
   }
 
-  // The PU of its rank that it has had most, else the first that is free; where all of its rank are taken,
+  // Chooses the PU of its rank that it has had most, else the first free one; if all of its rank are taken,
   // any.
   void find_pu(WorkoverSeat& seat) {
     for (int tried = 0; tried < ranks; ++tried) {
@@ -196,7 +195,8 @@ class Seating {
 WorkoverGround workover_ground(const machine::Topology& topology, const CpuSet& allowed) {
   WorkoverGround ground;
   const auto& nodes = topology.groups_of(machine::SharingDomain::node);
-  // A cache of one group (hwloc shows an L3 a core on POWER7) leaves nothing to choose: then it is the node.
+  // If a cache has one group (on POWER7 hwloc shows one L3 per core), there is no choice within it: use the
+  // node.
   const auto has_one_group = [&](const CpuSet& cache) {
     return (cache & allowed).empty() || topology.fpu_group_of(cache.lowest()).contains_all(cache);
   };
@@ -224,7 +224,7 @@ WorkoverStep by_workover(const WorkoverState& before, const WorkoverGround& grou
   bool any = false;
   for (std::size_t i = 0; i < threads.size(); ++i) {
     if (const auto was = before.find(threads[i].id); was != before.end()) {
-      // What is remembered of those that are free.
+      // Threads that are not pinned keep their history.
       WorkoverSeat& seat = step.state[threads[i].id];
       seat.history = was->second.history;
     }
