@@ -33,8 +33,8 @@ bool write_mask(pid_t thread, std::span<const MaskWord> mask) {
 }
 
 AffinityMask mask_of_thread(pid_t thread) {
-  // The kernel refuses with EINVAL while the buffer is smaller than its own mask, whose size it does not
-  // tell; so the buffer is doubled until it fits. 1024 CPUs, glibc's cpu_set_t, is the first guess.
+  // The kernel returns EINVAL if the buffer is smaller than its mask, and does not report the mask's size.
+  // Double the buffer until it fits. The first guess is 1024 CPUs, the size of glibc's cpu_set_t.
   constexpr std::size_t first_guess_bits = 1024;
   for (std::size_t bits = first_guess_bits; bits <= CpuSet::limit; bits *= 2) {
     AffinityMask mask(bits / mask_bits);

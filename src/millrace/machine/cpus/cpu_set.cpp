@@ -22,7 +22,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// The whole of `text` as a CPU number, or -1.
+// Parses all of `text` as a CPU number; -1 if invalid.
 int parse_cpu(std::string_view text) {
   int cpu = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cpu);

@@ -1,4 +1,4 @@
-// CpuSet: a set of processing units by the number that the kernel gives them.
+// CpuSet: a set of processing units, identified by the kernel's CPU numbers.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -14,11 +14,11 @@
 
 namespace millrace::machine {
 
-// A value: copies are independent, equality is equality of members. Holds any CPU number in [0, limit).
-// Memory grows with the highest member (8 bytes for 64 CPUs). Not synchronised, as a std::vector is not.
+// A value type: copies are independent, and equality compares members. Holds CPU numbers in [0, limit).
+// Memory grows with the highest member (8 bytes per 64 CPUs). Not synchronised, like std::vector.
 class MILLRACE_EXPORT CpuSet {
  public:
-  // One more than the highest CPU number a set can hold; the kernel's own ceiling is 8192 (NR_CPUS on x86).
+  // One more than the highest CPU number in a set. The kernel's own maximum is 8192 (NR_CPUS on x86).
   static constexpr int limit = 65536;
 
   class Iterator;
@@ -27,20 +27,20 @@ class MILLRACE_EXPORT CpuSet {
   using const_iterator = Iterator;
 
   CpuSet() = default;
-  // Every CPU in [0, limit).
+  // Each CPU must be in [0, limit).
   CpuSet(std::initializer_list<int> cpus);
   // {first, first + 1, ..., last}; empty when last < first. Both in [0, limit).
   [[nodiscard]] static CpuSet range(int first, int last);
 
-  // Reads the kernel's list syntax: "0-3,8", in any order, overlaps allowed, blanks at either end ignored.
-  // The empty list is the empty set. Usage error for anything else, naming the part that is wrong.
+  // Parses the kernel's list syntax, for example "0-3,8". Any order, overlaps, and blanks at either end are
+  // accepted. The empty list is the empty set. Anything else is a usage error that names the wrong part.
   [[nodiscard]] static Result<CpuSet> parse(std::string_view list);
-  // The shortest list: ascending, runs of two or more as ranges ("0-1,4"); "" when empty.
+  // The shortest list: ascending, with runs of two or more as ranges ("0-1,4"). "" if empty.
   [[nodiscard]] std::string to_string() const;
 
-  // `cpu` in [0, limit).
+  // `cpu` must be in [0, limit).
   void insert(int cpu);
-  // Without effect when `cpu` is not a member.
+  // Does nothing if `cpu` is not a member.
   void erase(int cpu);
   // False for numbers outside [0, limit).
   [[nodiscard]] bool contains(int cpu) const;
@@ -48,10 +48,10 @@ class MILLRACE_EXPORT CpuSet {
   [[nodiscard]] bool intersects(const CpuSet& other) const;
   [[nodiscard]] bool empty() const { return words_.empty(); }
   [[nodiscard]] int count() const;
-  // The lowest and the highest member; -1 when empty.
+  // The lowest and the highest member; -1 if empty.
   [[nodiscard]] int lowest() const;
   [[nodiscard]] int highest() const;
-  // The n lowest members; all of them when there are fewer, none when n <= 0.
+  // The n lowest members: all if the set is smaller, none if n <= 0.
   [[nodiscard]] CpuSet first(int n) const;
 
   // Union, intersection, difference.

@@ -1,9 +1,9 @@
-// Any text either is refused or is a list that prints and reads back as the same set.
+// Any text is either rejected, or parsed into a set that prints and parses back to itself.
 #include "millrace/machine/cpus/cpu_set.h"
 
 #include <cstdlib>
 
-// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
+// libFuzzer defines the name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using millrace::machine::CpuSet;
   const auto cpus = CpuSet::parse({reinterpret_cast<const char*>(data), size});

@@ -9,7 +9,7 @@
 namespace millrace::machine {
 namespace {
 
-// Random sets over [0, ceiling), with the std::set that they must agree with.
+// Random sets over [0, ceiling), each with an equal std::set as reference.
 struct RandomSet {
   CpuSet cpus;
   std::set<int> model;

@@ -1,4 +1,4 @@
-// The formats of the kernel's files about control groups; pure functions of their contents.
+// Parsers for the kernel's control group files. Pure functions of the content.
 #include "millrace/base/parse_number.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 
@@ -10,9 +10,9 @@ namespace millrace::machine {
 namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
-constexpr double default_period_us = 100000;  // the kernel's, when cpu.max names none
+constexpr double default_period_us = 100000;  // the kernel's default
 
-// Splits at every `separator`; empty pieces are kept, an empty text has none.
+// Splits at every `separator`. Empty pieces are kept; an empty text has no pieces.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
   while (!text.empty()) {
@@ -45,7 +45,7 @@ std::optional<double> positive_number(std::string_view text) {
   return static_cast<double>(*number);
 }
 
-// mountinfo writes blank, tab, newline and backslash as three octal digits: "\040".
+// mountinfo encodes blank, tab, newline and backslash as three octal digits: "\040".
 std::string unescaped(std::string_view text) {
   constexpr std::size_t escape_length = 4;
   std::string plain;
@@ -72,7 +72,7 @@ std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view proc_sel
   for (const std::string_view line : split(proc_self_cgroup, '\n')) {
     const auto first = line.find(':');
     if (first == std::string_view::npos) continue;
-    const auto second = line.find(':', first + 1);  // a path may hold colons of its own
+    const auto second = line.find(':', first + 1);  // a path may contain colons
     if (second == std::string_view::npos || !line.substr(second + 1).starts_with('/')) continue;
     memberships.push_back({split_to_strings(line.substr(first + 1, second - first - 1), ','),
                            std::string(line.substr(second + 1))});

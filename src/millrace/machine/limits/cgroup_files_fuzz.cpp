@@ -1,9 +1,9 @@
-// Whatever the kernel's files hold, parsing them ends, and a quota that is understood is positive.
+// Parsing terminates for any content, and a parsed quota is positive.
 #include "millrace/machine/limits/cgroup_limits.h"
 
 #include <cstdlib>
 
-// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
+// libFuzzer defines the name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace millrace::machine;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

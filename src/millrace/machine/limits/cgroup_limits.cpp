@@ -17,12 +17,12 @@ bool has(const std::vector<std::string>& controllers, std::string_view controlle
   return std::ranges::find(controllers, controller) != controllers.end();
 }
 
-// `path` below `root`, although it is absolute.
+// Resolves the absolute `path` below `root`.
 fs::path below(const fs::path& root, const fs::path& path) { return root / path.relative_path(); }
 
-// The folders of a group and of its ancestors up to the mount point, the group's own first. A group outside
-// of what is mounted (a container that sees the host's path) leaves only the mount point, which is then its
-// own.
+// The folders of a group and its ancestors up to the mount point, the group first. If the group is outside
+// the mounted part (a container that sees the host's path), only the mount point remains; it is then the
+// container's own group.
 std::vector<fs::path> folders_of(const CgroupMembership& membership, const CgroupMount& mount) {
   const fs::path mount_point = mount.mount_point;
   const fs::path within = fs::path(membership.path).lexically_normal().lexically_relative(mount.root);
@@ -38,8 +38,8 @@ std::vector<fs::path> folders_of(const CgroupMembership& membership, const Cgrou
   return folders;
 }
 
-// The folders of this process's group in the hierarchy that has `controller`; for version 2, which has one
-// hierarchy for all, `controller` is "".
+// The folders of this process's group in the hierarchy of `controller`. Version 2 has one hierarchy for all
+// controllers; pass "".
 std::vector<fs::path> find_folders(const std::vector<CgroupMembership>& memberships,
                                    const std::vector<CgroupMount>& mounts, std::string_view controller) {
   const auto membership = std::ranges::find_if(memberships, [&](const CgroupMembership& one) {
@@ -72,7 +72,7 @@ class LimitReader {
     if (bytes) limits_.memory = std::min(*bytes, limits_.memory.value_or(*bytes));
   }
 
-  // Effective cpusets already take in those of the ancestors: the nearest one is enough.
+  // An effective cpuset already reflects the ancestors, so the nearest one suffices.
   void read_nearest_cpuset(const std::vector<CgroupMembership>& memberships,
                            const std::vector<CgroupMount>& mounts) {
     for (const std::string_view controller : {"cpuset", ""})
@@ -80,9 +80,10 @@ class LimitReader {
         if (read_cpuset(folder)) return;
   }
 
-  // True when `folder` has a cpuset. One that is empty is inherited from the parent (version 2), hence false.
+  // True if `folder` has a cpuset. An empty one is inherited from the parent (version 2), so it returns
+  // false.
   bool read_cpuset(const fs::path& folder) {
-    // The effective set is what the parents and hot-plugging leave of the configured one.
+    // The effective set is the configured set minus CPUs removed by parents or hot-plugging.
     static constexpr std::array names{"cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"};
     for (const char* name : names) {
       const fs::path file = folder / name;
@@ -127,7 +128,7 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
 
   CgroupLimits limits;
   LimitReader reader(root, limits);
-  // Both versions may be mounted side by side; a controller lives in one of them, so the other has no such
+  // Both versions may be mounted at once. Each controller belongs to one of them, so the other has no such
   // file.
   for (const fs::path& folder : unified) {
     reader.read_quota_v2(folder);
@@ -152,8 +153,8 @@ std::optional<CpuSet> read_cpuset(std::string_view proc_cgroup, const fs::path& 
     reader.read_nearest_cpuset(memberships, read_mounts());
     return limits.cpuset;
   }
-  // Where hundreds of other file systems are mounted, reading them each time would take most of the time.
-  static const std::vector<CgroupMount> mounts = read_mounts();  // of hierarchies, which stay
+  // With hundreds of other mounts, reading them each time would dominate the cost.
+  static const std::vector<CgroupMount> mounts = read_mounts();  // hierarchies stay mounted
   reader.read_nearest_cpuset(memberships, mounts);
   return limits.cpuset;
 }
@@ -161,7 +162,7 @@ std::optional<CpuSet> read_cpuset(std::string_view proc_cgroup, const fs::path& 
 std::optional<CpuSet> read_cpuset_of_group(fs::path folder) {
   CgroupLimits limits;
   LimitReader reader("/", limits);
-  // Up to the mount point, above which there are no such files.
+  // Ends at the mount point: there are no cpuset files above it.
   for (; folder.has_relative_path(); folder = folder.parent_path())
     if (reader.read_cpuset(folder)) break;
   return limits.cpuset;

@@ -10,11 +10,11 @@
 namespace millrace::machine {
 namespace {
 
-// By CPU number.
+// Indexed by CPU number.
 std::vector<std::optional<CpuTimes>> parse_each(std::string_view text) {
   constexpr std::size_t idle_column = 3;
   constexpr std::size_t wait_column = 4;
-  constexpr std::size_t columns = 8;  // user to steal; guest time is part of user time
+  constexpr std::size_t columns = 8;  // user to steal; user includes guest time
   constexpr std::size_t highest_cpu = 65535;
   std::vector<std::optional<CpuTimes>> cpus;
   while (!text.empty()) {

@@ -19,7 +19,7 @@ TEST(CpuTimes, AreThoseOfTheCpusAskedFor) {
   const auto share = [](const char* cpus) {
     return busy_share(*parse_cpu_times(before, set_of(cpus)), *parse_cpu_times(after, set_of(cpus)));
   };
-  EXPECT_DOUBLE_EQ(*share("0"), 0.25);  // 25 of 100, waiting for a disk being idle
+  EXPECT_DOUBLE_EQ(*share("0"), 0.25);  // 25 of 100; waiting for a disk counts as idle
   EXPECT_DOUBLE_EQ(*share("1"), 1.0);
   EXPECT_DOUBLE_EQ(*share("0-1"), 0.625);
   EXPECT_FALSE(parse_cpu_times(before, set_of("7")));

@@ -1,4 +1,4 @@
-// The CPUs that a process may use whatever its affinity masks say: those of its cpuset that are online.
+// The CPUs available to a process regardless of its affinity masks: the online CPUs of its cpuset.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -10,15 +10,15 @@
 
 namespace millrace::machine {
 
-// As it is now. Empty where it is not known: the process is gone, or /sys cannot be read. root: "/" for this
-// machine, a folder of files for a test.
+// Reads the current state. Empty if it is unknown, because the process is gone or /sys is unreadable. root:
+// "/" for this machine, or a folder of files for a test.
 [[nodiscard]] MILLRACE_EXPORT CpuSet open_cpus(pid_t process, const std::filesystem::path& root = "/");
 
-// Of a control group, by the path of its folder.
+// The same for a control group, given its folder.
 [[nodiscard]] MILLRACE_EXPORT CpuSet open_cpus_of_group(const std::filesystem::path& folder);
 
-// Every CPU that a kernel may know of: a thread with this mask has none of its own. What the kernel grants of
-// it is what is open to the thread, and follows the cpuset from then on.
+// Every CPU number that a kernel may have. Setting this mask removes a thread's own restriction: the kernel
+// grants every CPU in the cpuset and follows later changes of the cpuset.
 [[nodiscard]] MILLRACE_EXPORT const CpuSet& every_cpu();
 
 }  // namespace millrace::machine

@@ -25,7 +25,7 @@ UsableCpus usable_cpus_from(const CpuSet& online, const CpuSet& affinity, const 
   const int places = std::max(1, usable.cpus.count());
   usable.worker_limit = usable.most_workers = places;
   if (limits.quota) {
-    // Compared as doubles: a quota may be larger than any int.
+    // Compare as doubles, because a quota may exceed the range of int.
     const auto within = [places](double quota) {
       return quota < places ? std::max(1, static_cast<int>(quota)) : places;
     };

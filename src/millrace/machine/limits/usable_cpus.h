@@ -1,4 +1,4 @@
-// The PUs that this process may use and the number of workers that makes sense on them.
+// The PUs that this process may use, and how many workers make sense on them.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -14,25 +14,25 @@ namespace millrace::machine {
 
 struct UsableCpus {
   CpuSet cpus;                  // never empty
-  std::optional<double> quota;  // CPU time per time, in CPUs; none when unlimited
-  // The most workers to run at once: min(cpus.count(), floor(quota)), at least 1. The quota is rounded down
-  // because workers beyond it are throttled all together at the end of every period (usually 100 ms), which
-  // stalls every barrier of a fork-join; it also keeps the promise that a worker count is never more than
-  // allowed.
+  std::optional<double> quota;  // CPU time per wall time; empty if unlimited
+  // The maximum number of workers: min(cpus.count(), floor(quota)), at least 1. The quota is rounded down
+  // because the kernel throttles all threads at the end of each period (usually 100 ms) if there are more
+  // workers. That stalls every fork-join barrier. Rounding down also keeps the promise never to exceed the
+  // allowed CPUs.
   int worker_limit = 1;
-  // The same with the quota rounded up: for whoever measures what a worker beyond it is worth.
+  // The same with the quota rounded up, for code that measures the benefit of one more worker.
   int most_workers = 1;
-  // What made it less than the whole machine, one sentence each; empty when nothing did.
+  // Why this is less than the whole machine, one sentence per reason. Empty if it is not.
   std::vector<std::string> reasons;
 };
 
-// Pure. `online` is the machine's PUs, for the reasons only; `affinity` is not empty. A cpuset that shares
-// nothing with the affinity (it changed between the two readings) is left out of account.
+// Pure. `online` is the machine's PUs and is used only for the reasons. `affinity` must not be empty. A
+// cpuset that is disjoint from the affinity is ignored, because it changed between the two readings.
 [[nodiscard]] MILLRACE_EXPORT UsableCpus usable_cpus_from(const CpuSet& online, const CpuSet& affinity,
                                                           const CgroupLimits& limits);
 
-// For the calling thread, whose affinity mask counts: call it before binding. Failure when the mask cannot be
-// read.
+// For the calling thread. Call it before pinning, because the thread's affinity mask counts. Fails if the
+// mask cannot be read.
 [[nodiscard]] MILLRACE_EXPORT Result<UsableCpus> usable_cpus(const CpuSet& online);
 
 }  // namespace millrace::machine

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
-// "MemAvailable:   123 kB".
+// Parses "MemAvailable:   123 kB".
 std::uint64_t available(std::string_view meminfo) {
   constexpr std::string_view label = "MemAvailable:";
   const std::size_t at = meminfo.find(label);

@@ -5,9 +5,9 @@
 
 namespace millrace::machine {
 
-// Bytes of memory that this process can still take without pushing others out: what the kernel calls
-// available, within the limits of its control groups and of RLIMIT_AS. `root`: "/" for this machine, a folder
-// of files for a test. The largest number where nobody says.
+// Bytes of memory that this process can still use without evicting others: the kernel's available memory,
+// within the limits of control groups and RLIMIT_AS. Returns the maximum value if unknown. `root`: "/" for
+// this machine, or a folder of files for a test.
 [[nodiscard]] std::uint64_t usable_memory(const std::filesystem::path& root = "/");
 
 }  // namespace millrace::machine

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double another_cache_ns = 130;
 
-// What a kind of computing takes at least beside its like on siblings: 1.33 to 1.45, 1.78 to 1.93, 1.33
-// to 1.36 were measured on these, 0.99 to 1.01 elsewhere.
+// The minimum slowdown of a kind of computation next to the same kind on siblings. Measured on siblings: 1.33
+// to 1.45, 1.78 to 1.93 and 1.33 to 1.36. Measured elsewhere: 0.99 to 1.01.
 struct Sign {
   SharedUnit unit;
   double least;
@@ -22,10 +22,10 @@ struct Sign {
 constexpr std::array signs{Sign{SharedUnit::integer, 1.2}, Sign{SharedUnit::fp, 1.4},
                            Sign{SharedUnit::simd, 1.18}};
 constexpr int signs_needed = 2;
-// Unlike kinds that disturb each other by more than this part of what like ones do: it is no unit that they
-// wait for. 0 to 0.3 was measured on siblings (a Zen 5 gives one thread more of its front end while the other
-// idles, so that int takes 1.4 times as long beside anything and 1.8 times beside its like); 1 where two take
-// turns.
+// Limit for the interference of different kinds, relative to that of the same kind. Above it, the threads do
+// not wait for an execution unit. Siblings measured 0 to 0.3. On a Zen 5, for example, a thread gets more of
+// the front end while the sibling idles, so int slows down 1.4 times next to anything and 1.8 times next to
+// int. PUs that take turns measured 1.
 constexpr double most_unlike = 0.6;
 constexpr std::size_t windows_needed = 2;
 
@@ -83,7 +83,7 @@ struct BestSpeeds {
     return best;
   }
 
-  // Against the best of it alone and beside another kind of computing; 1 where either is missing.
+  // Relative to the best speed alone or next to another kind of computation. 1 if either value is missing.
   [[nodiscard]] double slowdown(SharedUnit unit, SharedUnit other) const {
     double reference = alone[unit];
     for (const Sign& sign : signs)
@@ -92,7 +92,7 @@ struct BestSpeeds {
     return speed > 0 && reference > 0 ? reference / speed : 1;
   }
 
-  // By how much more than alone two kinds take together: 2 where each takes twice as long.
+  // The combined slowdown of two kinds, relative to running alone: 2 if each takes twice as long.
   [[nodiscard]] double loss(SharedUnit unit, SharedUnit other) const {
     return against_alone(unit, other) + against_alone(other, unit) - 2;
   }

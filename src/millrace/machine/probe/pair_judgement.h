@@ -1,4 +1,4 @@
-// What two PUs share, judged by how fast kernels ran on them, alone and beside each other. Pure.
+// Decides what two PUs share from the speed of kernels on them, alone and together. Pure.
 #pragma once
 
 #include "millrace/machine/cpus/cpu_set.h"
@@ -13,36 +13,36 @@
 
 namespace millrace::machine {
 
-// Which kernels are to run at the same time; none: the PU idles.
+// The kernels to run at the same time. An empty entry leaves the PU idle.
 struct ProbeStep {
   std::optional<SharedUnit> first;
   std::optional<SharedUnit> second;
   [[nodiscard]] friend bool operator==(const ProbeStep&, const ProbeStep&) = default;
 };
 
-// All pairs of kernels, and each alone on both PUs; those that decide the state come three times, far from
-// each other, as what disturbs a measurement comes in bursts. The ones that decide are in front: less than
-// all of it is of use too.
+// All pairs of kernels, and each kernel alone on both PUs. Steps that decide the state are repeated three
+// times, spread out because disturbances come in bursts. Deciding steps come first, so that a shortened probe
+// is still useful.
 [[nodiscard]] const std::vector<ProbeStep>& probe_steps();
 
-// A step, measured.
+// The measurement of one step.
 struct ProbeWindow {
   ProbeStep step;
-  double first_speed = 0;  // rounds a second; 0 for one that idles
+  double first_speed = 0;  // rounds per second; 0 if idle
   double second_speed = 0;
-  bool disturbed = false;  // the system took one of the PUs away meanwhile
+  bool disturbed = false;  // the system took a PU away during the window
 };
 
 struct PairMeasurement {
   std::vector<ProbeWindow> windows;
-  double handover_ns = 0;  // of a cache line from one PU to the other, the least seen; 0: not measured
+  double handover_ns = 0;  // minimum transfer time of a cache line between the PUs; 0: not measured
 };
 
 enum class PairState : std::uint8_t {
-  unclear,   // disturbed too much to tell
-  apart,     // no cache in common
-  same_llc,  // a last-level cache in common, no execution unit
-  siblings,  // execution units in common
+  unclear,   // too much disturbance to decide
+  apart,     // no shared cache
+  same_llc,  // shared last-level cache, no shared execution units
+  siblings,  // shared execution units
 };
 
 // "unclear", "apart", "same LLC", "siblings".
@@ -51,28 +51,28 @@ enum class PairState : std::uint8_t {
 struct PairJudgement {
   PairState state = PairState::unclear;
   std::string reason;  // one sentence
-  // slowdown[u][v]: the time of kernel u beside kernel v over its least time beside anything or alone; the
-  // mean of both PUs; 0 where it was not measured. The least time is not always the one alone: a hypervisor
-  // lends an idle sibling to others.
+  // slowdown[u][v]: the time of kernel u next to kernel v, relative to its shortest time in any window. Mean
+  // of both PUs; 0 if not measured. The shortest time is not always the one alone, because a hypervisor lends
+  // an idle sibling to other guests.
   PerUnit<PerUnit<double>> slowdown;
   double handover_ns = 0;
-  int disturbed = 0;  // windows
+  int disturbed = 0;  // number of windows
   int windows = 0;
 };
 
-// Siblings: at least two kinds of computing (int, fma, simd-int) take longer beside their like, on both PUs,
-// in the best of their windows, while unlike kinds do not disturb each other as much; and a cache line goes
-// from one to the other as fast as within a cache. What disturbs some windows, or all alike, never makes
-// siblings. Which of the other two it is, the hand-over alone decides: 130 ns and more is another cache.
+// Siblings: on both PUs, at least two kinds of computation (int, fma, simd-int) slow down next to the same
+// kind, even in their best window, and different kinds disturb each other less. The cache-line transfer must
+// also be as fast as within one cache. Disturbances in some windows, or equal in all of them, never produce
+// siblings. The transfer time alone separates the other two states: 130 ns or more means different caches.
 [[nodiscard]] PairJudgement judge(const PairMeasurement& measurement);
 
-// The state of a pair over several probes. A value.
+// The state of a pair over several probes. A value type.
 class PairHistory {
  public:
-  // An unclear probe leaves it as it was; the third in a row makes it unclear.
+  // An unclear probe keeps the state. The third in a row makes it unclear.
   void add(PairState state);
   [[nodiscard]] PairState state() const { return state_; }
-  // For how many clear probes it has been that; 0 while unclear.
+  // Number of clear probes for which the state has held; 0 if unclear.
   [[nodiscard]] int held() const { return held_; }
 
  private:
@@ -81,7 +81,7 @@ class PairHistory {
   int unclear_ = 0;
 };
 
-// Two PUs, and what is known of them.
+// Two PUs and the probe results for them.
 struct ProbedPair {
   int first = 0;
   int second = 0;
@@ -89,7 +89,8 @@ struct ProbedPair {
   PairHistory history;
 };
 
-// Groups of PUs that were measured as siblings; those of no such pair are alone. Ordered by lowest CPU.
+// Groups of PUs that were measured as siblings. All other PUs form groups of their own. Ordered by lowest
+// CPU.
 [[nodiscard]] std::vector<CpuSet> measured_groups(const CpuSet& cpus, std::span<const ProbedPair> pairs);
 
 }  // namespace millrace::machine

@@ -21,8 +21,8 @@ namespace millrace::machine {
 namespace {
 
 constexpr std::int64_t window_ns = 700'000;
-constexpr std::int64_t lead_ns = 8'000;     // from both being there to the start
-constexpr std::int64_t latest_ns = 60'000;  // a start so much too late is a disturbance
+constexpr std::int64_t lead_ns = 8'000;     // from both threads' arrival to the start
+constexpr std::int64_t latest_ns = 60'000;  // a start later than this counts as disturbed
 constexpr std::int64_t longest_ns = 95'000'000;
 constexpr std::int64_t longest_handover_ns = 10'000'000;
 constexpr std::size_t round_bytes = 16 * 1024;
@@ -41,9 +41,9 @@ long switches_so_far() {
   return usage.ru_nivcsw;
 }
 
-// What both threads work on together. Orders: what a thread wrote of a window before it arrived (release) is
-// read by the one that made the threads after it has joined them; `start` is written once a window, by who
-// came last, and read (acquire) by the other.
+// State shared by both threads. Memory order: a thread's results of a window are released by its arrival, and
+// the creating thread reads them after joining. The last thread to arrive writes `start` once per window; the
+// other reads it with acquire.
 struct Meeting {
   explicit Meeting(const std::vector<ProbeStep>& all, const std::stop_token& asked)
       : steps(all), stop(asked) {
@@ -68,9 +68,9 @@ struct Meeting {
   std::array<std::optional<Error>, 2> errors;
 };
 
-// Until `there` says so; false where the time is over, or it was asked to stop.
+// Waits for `there`. Returns false at the deadline or after a stop.
 template <class There> bool wait_until(Meeting& meeting, std::int64_t deadline, const There& there) {
-  constexpr int looks = 4096;  // between two looks at the clock
+  constexpr int looks = 4096;  // between two clock reads
   for (int i = 1; !there(); ++i) {
     relax();
     if (i % looks != 0) continue;
@@ -79,7 +79,7 @@ template <class There> bool wait_until(Meeting& meeting, std::int64_t deadline, 
       meeting.over.store(true, std::memory_order_relaxed);
       return false;
     }
-    // Where both are on one PU, the other has to have it.
+    // If both threads share one PU, let the other run.
     std::this_thread::yield();
   }
   return true;
@@ -91,7 +91,7 @@ bool meet(Meeting& meeting, std::size_t times) {
                     [&] { return meeting.arrived.load(std::memory_order_acquire) >= 2 * times; });
 }
 
-// A word goes to and fro; the least time of several batches.
+// Passes a word back and forth; keeps the shortest time of several batches.
 void hand_over(Meeting& meeting, std::size_t side) {
   constexpr int batches = 12;
   constexpr std::uint64_t rounds = 100;
@@ -114,7 +114,7 @@ void hand_over(Meeting& meeting, std::size_t side) {
 void sleep_until(std::int64_t ns) {
   constexpr std::int64_t per_second = 1'000'000'000;
   const timespec time{.tv_sec = ns / per_second, .tv_nsec = ns % per_second};
-  // now_ns() is the time of this clock.
+  // CLOCK_MONOTONIC is the clock of now_ns().
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr);
 }
 
@@ -196,7 +196,7 @@ Result<PairProbe> PairProbe::make(const Topology& topology, std::uint64_t memory
   probe.bytes_[SharedUnit::l2] = whole_rounds(l2 / 2);
   probe.bytes_[SharedUnit::llc] = whole_rounds(std::clamp(llc / 4, 2 * l2, std::max(2 * l2, 8 * mib)));
   const std::size_t dram = std::clamp(2 * llc, least_dram, most_dram);
-  constexpr std::uint64_t part = 8;  // two buffers of an eighth each
+  constexpr std::uint64_t part = 8;  // two buffers of one eighth each
   const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(memory_bytes / part, most_dram));
   probe.bytes_[SharedUnit::dram] =
       std::min(dram, most) >= least_dram ? whole_rounds(std::min(dram, most)) : 0;

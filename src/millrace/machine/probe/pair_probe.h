@@ -1,4 +1,4 @@
-// Measuring what two PUs share, by running small kernels on both at the same time.
+// Measures what two PUs share by running small kernels on both at the same time.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -19,18 +19,17 @@ struct UnmapMemory {
   void operator()(std::byte* memory) const;
 };
 
-// Memory for the kernels, kept from one pair to the next: half of the L1 and the L2 of a core, a part of the
-// last-level cache, and for each PU more than that cache holds, 64 to 256 MiB. To be used by one thread at a
-// time.
+// Memory for the kernels, reused for all pairs: half of a core's L1 and L2, a part of the last-level cache,
+// and for each PU more than that cache holds (64 to 256 MiB). For one thread at a time.
 class PairProbe {
  public:
-  // Takes at most a quarter of `memory_bytes` that can be used; where that is too little to leave the caches,
-  // the kernel of main memory is left out. Failure where there is none to be had.
+  // Uses at most a quarter of `memory_bytes`, the usable memory. If that does not exceed the caches, the
+  // main-memory kernel is omitted. Fails if no memory can be allocated.
   [[nodiscard]] static Result<PairProbe> make(const Topology& topology, std::uint64_t memory_bytes);
 
-  // Binds two threads of its own to the PUs, and nothing else, and ends them again; within 0.1 s, also where
-  // others use the PUs: then with fewer windows. Failure where a PU cannot be had, or no thread; an error of
-  // being interrupted where `stop` was asked for.
+  // Creates two threads, pins them to the PUs, and ends them. The calling thread's affinity does not change.
+  // Takes at most 0.1 s, even if the PUs are busy; then it measures fewer windows. Fails if a PU or a thread
+  // is unavailable. Returns an interrupted error after a stop.
   [[nodiscard]] Result<PairMeasurement> measure(int first, int second, const std::stop_token& stop);
 
  private:
@@ -39,11 +38,11 @@ class PairProbe {
   PairProbe() = default;
 
   std::array<Memory, 2> memory_;
-  PerUnit<std::size_t> bytes_;  // what each kernel walks through; 0: it does not run, or needs none
+  PerUnit<std::size_t> bytes_;  // working set of each kernel; 0: omitted, or needs no memory
 };
 
-// Which pairs to probe: all of up to eight PUs; of more, those that are said to share a core or an FPU group
-// with the lowest of it, and the lowest PUs of neighbouring groups. Pure.
+// The pairs to probe. Up to eight PUs: all pairs. More: PUs that reportedly share a core or an FPU group with
+// its lowest PU, and the lowest PUs of neighbouring groups. Pure.
 [[nodiscard]] std::vector<std::pair<int, int>> pairs_to_probe(const Topology& topology, const CpuSet& cpus);
 
 }  // namespace millrace::machine

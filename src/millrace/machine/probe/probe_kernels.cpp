@@ -21,7 +21,7 @@ namespace {
 
 constexpr int iterations = 500;
 
-// The empty assembly keeps the compiler from seeing what a loop computes: it has to compute it, in registers.
+// The empty assembly hides the loop's values from the compiler, which must compute them in registers.
 
 void add_integers(KernelMemory& /*memory*/) {
   std::uint64_t a = 1;
@@ -48,7 +48,7 @@ void add_integers(KernelMemory& /*memory*/) {
 using Doubles = double __attribute__((vector_size(16)));
 using Integers = std::int32_t __attribute__((vector_size(16)));
 
-// So many independent chains fill two units of four cycles' latency.
+// This many independent chains saturate two units with four cycles of latency.
 void multiply_and_add(KernelMemory& /*memory*/) {
   std::array<Doubles, 8> sums{};
   Doubles factor{0.5, 0.5};
@@ -112,7 +112,7 @@ using WideIntegers = std::int32_t __attribute__((vector_size(32)));
 
 #endif
 
-// 16 KiB, a word of each cache line.
+// Reads 16 KiB, one word per cache line.
 void read_memory(KernelMemory& memory) {
   constexpr std::size_t line = 64;
   constexpr std::size_t step = 8 * line;

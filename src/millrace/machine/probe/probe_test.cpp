@@ -23,11 +23,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-// Times beside a kernel over those alone, as they were recorded on two vCPUs of a virtual machine (Zen 5)
-// that was watched for half an hour: rows beside columns, in the order of SharedUnit.
+// Times next to a kernel relative to the times alone. Recorded on two vCPUs of a virtual machine (Zen 5)
+// during half an hour. Rows run next to columns, in the order of SharedUnit.
 using Recorded = std::array<std::array<double, shared_units>, shared_units>;
 
-// While the hypervisor had them on one core; two catches, of which the greatest value is the slower one.
+// While the hypervisor ran both vCPUs on one core. Two recordings; each value is the slower one.
 constexpr Recorded on_one_core{{{1.39, 1.00, 0.96, 0.94, 1.01, 1.00, 0.90},
                                 {0.91, 1.93, 0.83, 0.91, 0.91, 0.92, 0.91},
                                 {0.91, 1.34, 1.33, 0.80, 0.81, 0.87, 0.84},
@@ -42,7 +42,7 @@ constexpr Recorded on_one_core_again{{{1.45, 1.00, 1.06, 0.94, 1.01, 1.00, 0.90}
                                       {0.90, 0.92, 0.90, 0.95, 2.60, 2.70, 3.30},
                                       {0.87, 0.86, 0.88, 0.90, 1.60, 1.60, 1.90},
                                       {0.90, 0.90, 0.90, 0.90, 1.20, 1.40, 1.77}}};
-// Another machine of the same kind: int is slowed down by whatever runs beside it.
+// Another machine of the same type: any neighbour slows int down.
 constexpr Recorded on_one_core_of_shared_front_end{{{1.81, 1.39, 1.39, 1.37, 1.53, 1.52, 1.40},
                                                     {1.02, 1.97, 1.10, 1.01, 1.02, 1.04, 1.04},
                                                     {1.34, 2.02, 1.80, 1.17, 1.08, 1.15, 1.10},
@@ -59,18 +59,18 @@ Recorded undisturbed(double dram) {
   return all;
 }
 
-// A Bulldozer module: integer units of one's own, floating-point units shared.
+// A Bulldozer module: separate integer units, shared floating-point units.
 Recorded on_one_module() {
   Recorded all = undisturbed(1.1);
   all[1][1] = all[1][2] = all[2][1] = all[2][2] = 1.8;
   return all;
 }
 
-// What windows would have shown; `disturb` may change each, knowing its number.
+// The windows that a probe would measure. `disturb` may change each window, given its number.
 PairMeasurement measurement_of(const Recorded& recorded, double handover_ns,
                                const std::function<void(std::size_t, ProbeWindow&)>& disturb = {}) {
   PairMeasurement measurement{.windows = {}, .handover_ns = handover_ns};
-  const std::array<double, 2> clocks{1e6, 0.9e6};  // one PU is the slower one
+  const std::array<double, 2> clocks{1e6, 0.9e6};  // one PU is slower
   const auto speed = [&](std::size_t side, std::optional<SharedUnit> unit, std::optional<SharedUnit> other) {
     if (!unit) return 0.0;
     return clocks[side] /
@@ -96,7 +96,7 @@ TEST(ProbeSteps, HoldEveryPairOfKernelsAndEachAlone) {
       EXPECT_GE(count({unit, beside}), 1);
   }
   EXPECT_EQ(count({fp, fp}), 3);
-  // What lasts for less than a quarter of it cannot meet two of the three.
+  // A disturbance shorter than a quarter of the probe cannot hit two of the three windows.
   const auto first = std::ranges::find(steps, ProbeStep{fp, fp});
   const auto second = std::find(first + 1, steps.end(), ProbeStep{fp, fp});
   const auto third = std::find(second + 1, steps.end(), ProbeStep{fp, fp});
@@ -133,7 +133,7 @@ TEST(PairJudgement, IsUnclearWhereTooLittleIsLeft) {
   EXPECT_EQ(judge(begun).state, PairState::unclear);
 }
 
-// Two vCPUs that take turns on one PU: all takes twice as long beside anything.
+// Two vCPUs that take turns on one PU: every kernel takes twice as long next to any other.
 TEST(PairJudgement, IsUnclearWhereAllKindsDisturbEachOtherAlike) {
   Recorded all;
   for (auto& row : all)
@@ -145,8 +145,8 @@ class Disturbed : public testing::TestWithParam<unsigned> {};
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Disturbed, testing::Range(1U, 201U));
 
-// Bursts that slow down either PU or both, seen by the system or not; whatever they meet, PUs that are apart
-// are never taken for siblings.
+// Bursts that slow down one PU or both, reported by the system or not. Wherever they occur, separate PUs are
+// never judged as siblings.
 TEST_P(Disturbed, PairsThatAreApartAreNoSiblings) {
   std::mt19937 random(GetParam());
   const auto uniform = [&](double from, double to) {
@@ -261,8 +261,8 @@ TEST(ProbeReport, SaysWhatWasFound) {
   EXPECT_EQ(json["trust"]["fpu_groups_reliable"], false);
 }
 
-// On the machine at hand, whatever it is and however busy: something is measured, nobody else's mask changes,
-// and it ends in time.
+// On this machine, whatever its type and load: the probe measures something, changes no other thread's mask,
+// and ends in time.
 TEST(PairProbe, MeasuresAndLeavesTheCallingThreadWhereItWas) {
   const auto topology = Topology::live();
   ASSERT_TRUE(topology);
@@ -270,7 +270,7 @@ TEST(PairProbe, MeasuresAndLeavesTheCallingThreadWhereItWas) {
   ASSERT_TRUE(before);
   auto probe = PairProbe::make(*topology, 0);
   ASSERT_TRUE(probe) << probe.error().message;
-  // On one PU both take turns: no window is of use, but it ends.
+  // On one PU both threads take turns. No window is usable, but the probe ends.
   const int first = before->lowest();
   for (const int second : {first, before->highest()}) {
     const auto measured = probe->measure(first, second, {});

@@ -19,7 +19,7 @@ Descriptor open_instruction_counter() {
   attributes.size = sizeof(attributes);
   attributes.type = PERF_TYPE_HARDWARE;
   attributes.config = PERF_COUNT_HW_INSTRUCTIONS;
-  attributes.exclude_kernel = 1;  // all that perf_event_paranoid = 2 permits
+  attributes.exclude_kernel = 1;  // perf_event_paranoid = 2 permits no more
   attributes.exclude_hv = 1;
   constexpr int this_thread = 0;
   constexpr int any_cpu = -1;
@@ -55,7 +55,7 @@ CounterAvailability probe_hardware_counters() {
   for (std::uint64_t* count : {&before, &after})
     if (read(counter.get(), count, sizeof(*count)) != sizeof(*count))
       return {false, "the instruction counter opens but cannot be read"};
-  // Some hypervisors accept the event and then count nothing, not even the way from one read to the next.
+  // Some hypervisors accept the event but count nothing, not even the instructions between two reads.
   if (after <= before) return {false, "the instruction counter opens but does not count"};
   return {true, "instructions of a thread can be counted"};
 }

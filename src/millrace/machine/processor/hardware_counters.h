@@ -1,4 +1,4 @@
-// Whether this process may count hardware events.
+// Whether this process may use hardware event counters.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@ namespace millrace::machine {
 
 struct CounterAvailability {
   bool available = false;
-  std::string explanation;  // one sentence: what was tried, or what stands in the way and how to lift it
+  std::string explanation;  // one sentence: what was tried, or the obstacle and how to remove it
 };
 
-// Tries to count the calling thread's retired instructions in user mode. Some microseconds.
+// Tries to count the calling thread's retired user-mode instructions. Takes some microseconds.
 [[nodiscard]] CounterAvailability probe_hardware_counters();
 
 }  // namespace millrace::machine

@@ -28,7 +28,7 @@ constexpr std::array firmware_vendors{
     Entry{"Xen", "Xen"},   Entry{"Parallels", "Parallels"}, Entry{"BHYVE", "bhyve"},
 };
 
-// Makers of physical machines too: only the product tells.
+// These vendors also make physical machines, so only the product name counts.
 constexpr std::array firmware_products{
     Entry{"Virtual Machine", "Hyper-V"},
     Entry{"Google Compute Engine", "KVM"},

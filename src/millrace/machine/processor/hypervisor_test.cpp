@@ -29,8 +29,8 @@ TEST(Hypervisor, PhysicalMachinesHaveNone) {
   EXPECT_EQ(hypervisor_of_firmware("", ""), "");
 }
 
-// The kernel reads the same CPUID bit into its flags, so the two must agree (x86 only: elsewhere no such
-// flag).
+// The kernel derives its flag from the same CPUID bit, so both must agree. x86 only; other architectures have
+// no such flag.
 TEST(Hypervisor, AgreesWithTheKernelOnTheLiveMachine) {
   std::ifstream cpuinfo("/proc/cpuinfo");
   std::string line;

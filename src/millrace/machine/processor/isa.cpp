@@ -8,8 +8,8 @@ namespace {
 constexpr std::array isas{Isa::baseline, Isa::sse41, Isa::avx2, Isa::avx512};
 
 #if defined(__x86_64__) || defined(__i386__)
-// The compiler's built-in reads CPUID once and reports an AVX level only when XGETBV shows that the operating
-// system saves its registers.
+// The compiler's built-in reads CPUID once. It reports an AVX level only if XGETBV shows that the operating
+// system saves the registers.
 Isa detect() {
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("sse4.1")) return Isa::baseline;

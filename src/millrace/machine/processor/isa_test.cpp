@@ -12,7 +12,7 @@
 namespace millrace::machine {
 namespace {
 
-// The features of the first processor as the kernel lists them; empty when it lists none.
+// The kernel's feature flags of the first processor; empty if it lists none.
 std::set<std::string> kernel_flags() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   std::string line;

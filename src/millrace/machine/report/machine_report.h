@@ -1,4 +1,4 @@
-// All that millrace knows of the machine it runs on, for people and for programs.
+// The full description of the machine, for people and programs.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -21,14 +21,15 @@ struct MachineReport {
   std::string kernel;  // "Linux 6.1.0-18-amd64"
 };
 
-// The machine at hand, for the calling thread (its affinity counts).
+// Describes this machine for the calling thread, whose affinity counts.
 [[nodiscard]] Result<MachineReport> inspect_machine();
 
-// A few dozen lines of at most 80 columns, ended by a newline.
+// A few dozen lines of at most 80 columns, ending with a newline.
 [[nodiscard]] std::string to_text(const MachineReport& report);
 
-// CPU sets as list strings ("0-3,8"), sizes in bytes, unknown values null. Keys are stable: others may be
-// added. Paths of control groups may hold any bytes: dump() it with nlohmann::json::error_handler_t::replace.
+// CPU sets are list strings ("0-3,8"), sizes are bytes, unknown values are null. Existing keys are stable;
+// new ones may appear. Paths of control groups may contain any bytes: use dump() with
+// nlohmann::json::error_handler_t::replace.
 [[nodiscard]] nlohmann::json to_json(const MachineReport& report);
 [[nodiscard]] nlohmann::json to_json(const UnitTraits& traits);
 

@@ -1,4 +1,4 @@
-// The machine report as a person reads it: labels on the left, wrapped text on the right.
+// The machine report for people: labels on the left, wrapped text on the right.
 #include "millrace/base/printable.h"
 #include "millrace/machine/report/machine_report.h"
 
@@ -15,10 +15,10 @@ namespace {
 constexpr std::size_t width = 80;
 constexpr std::size_t label_width = 14;
 
-// Lines of a label and its values, each value wrapped at blanks; a word longer than a line is cut.
+// Lines with a label and values. Values wrap at blanks; a word longer than a line is truncated.
 class TwoColumns {
  public:
-  // text: whatever the system, or a file of the user's, says.
+  // text: untrusted, from the system or a user's file.
   void add(std::string_view label, std::string_view text) {
     const std::string shown = printable(text);
     std::string_view value = shown;
@@ -58,7 +58,7 @@ std::string size_text(std::int64_t bytes) {
   return fmt::format("{} KiB", bytes / kib);
 }
 
-// "0-1 2-3 4-5": the sets by name while they are few, then how many there are of each size.
+// "0-1 2-3 4-5": lists a few sets by name, and otherwise counts the sets of each size.
 std::string sets_text(const std::vector<CpuSet>& sets) {
   constexpr std::size_t few = 16;
   std::string text;
@@ -94,7 +94,7 @@ void add_usable(TwoColumns& columns, const MachineReport& report) {
 }
 
 void add_caches(TwoColumns& columns, const Topology& topology) {
-  // Equal caches on one line: level, type, size, PUs that share one.
+  // Groups equal caches into one line: level, type, size, number of PUs that share one.
   std::map<std::tuple<int, CacheType, std::int64_t, int>, std::size_t> equal;
   for (const Cache& cache : topology.caches())
     ++equal[{cache.level, cache.type, cache.size_bytes, cache.cpus.count()}];

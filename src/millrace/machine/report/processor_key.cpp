@@ -44,7 +44,7 @@ std::string processor_key(const Topology& topology, Isa isa, const std::string& 
   std::string text =
       packages.empty() || packages.front().model.empty() ? topology.architecture() : packages.front().model;
   if (!signature.empty()) text += ", " + signature;
-  // Of all caches of a kind one entry, where they are alike.
+  // One entry for all equal caches.
   std::map<std::pair<int, std::string>, int> caches;
   for (const Cache& cache : topology.caches())
     if (cache.type != CacheType::instruction)

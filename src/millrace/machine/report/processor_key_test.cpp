@@ -10,8 +10,8 @@ std::string key_of(const std::string& description) {
                        "family 6 model 1 stepping 2");
 }
 
-// By the fields as AMD and Intel document them: 0x00A20F12 is family 25, model 33, stepping 2 (Ryzen 5000);
-// 0x000906EA is family 6, model 158, stepping 10 (Coffee Lake).
+// AMD's and Intel's documented fields: 0x00A20F12 is family 25, model 33, stepping 2 (Ryzen 5000). 0x000906EA
+// is family 6, model 158, stepping 10 (Coffee Lake).
 TEST(ProcessorKey, SignaturesAreReadAsTheirMakersDocumentThem) {
   EXPECT_EQ(signature_text(0x00A20F12), "family 25 model 33 stepping 2");
   EXPECT_EQ(signature_text(0x000906EA), "family 6 model 158 stepping 10");

@@ -1,4 +1,4 @@
-// What reading the machine adds to the start of a program, and what a decision about placement costs.
+// Cost of reading the machine at program start, and of a placement decision.
 #include "millrace/machine/limits/usable_cpus.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/machine/topology/affinity_arrangement.h"

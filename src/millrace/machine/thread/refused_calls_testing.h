@@ -1,4 +1,4 @@
-// A process that the kernel refuses some system calls, as hardened units and containers have it.
+// Makes the kernel refuse system calls to a process, as hardened units and containers do.
 #pragma once
 
 #include <cerrno>
@@ -14,10 +14,10 @@
 
 namespace millrace::machine {
 
-// From now on the calling thread, and the threads that it makes, get EPERM for these calls (SYS_...). It
-// cannot be undone: to be called in a process made for it. Whether the kernel accepted the filter.
+// From now on, these calls (SYS_...) fail with EPERM in the calling thread and in threads that it creates.
+// This cannot be undone, so call it in a dedicated process. Returns whether the kernel accepted the filter.
 [[nodiscard]] inline bool refuse_system_calls(std::initializer_list<long> calls) {
-  // The number of the call is the first word of what a filter sees.
+  // The system call number is the first word of the filter's input.
   std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0)};
   for (const long call : calls) {
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1));
@@ -29,7 +29,7 @@ namespace millrace::machine {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-// Runs `checks` (expectations of GoogleTest) in a process that is refused `calls`.
+// Runs `checks` (GoogleTest expectations) in a process to which the kernel refuses `calls`.
 template <class Checks> void expect_where_refused(std::initializer_list<long> calls, Checks&& checks) {
   EXPECT_EXIT(
       {

@@ -23,7 +23,7 @@ struct KernelAttributes {
   std::uint64_t flags = 0;
   std::int32_t nice = 0;
   std::uint32_t priority = 0;
-  std::uint64_t runtime = 0;  // of other and batch: the slice
+  std::uint64_t runtime = 0;  // for other and batch: the slice
   std::uint64_t deadline = 0;
   std::uint64_t period = 0;
 };
@@ -137,7 +137,7 @@ Result<SchedulingAttributes> change_scheduling(pid_t thread, const SchedulingCha
       return usage_error("this kernel has no slice for each thread; Linux 6.12 is the first that has");
     attributes->runtime = static_cast<std::uint64_t>(*change.slice_ns);
   } else if (!is_fair(wanted) || attributes->runtime == static_cast<std::uint64_t>(default_slice)) {
-    // Written back, the kernel's own slice would become a custom one.
+    // Writing the default slice back would make it a custom slice.
     attributes->runtime = 0;
   }
   if (syscall(SYS_sched_setattr, thread, &*attributes, 0) != 0) return refused(thread, wanted, errno);
@@ -154,7 +154,7 @@ Status hand_down_scheduling(pid_t thread) {
 }
 
 std::int64_t default_slice_ns() {
-  // A new thread that is given slice 0 has the kernel's own again, whatever its maker had.
+  // Setting slice 0 gives a new thread the kernel's default, even if its parent has a custom slice.
   static const std::int64_t slice = [] {
     std::int64_t found = 0;
     const auto find = [&found] {
@@ -170,7 +170,7 @@ std::int64_t default_slice_ns() {
     try {
       std::thread(find).join();
     } catch (const std::system_error&) {
-      // No thread may be made here (RLIMIT_NPROC): this one's slice, which it seldom was given.
+      // No thread can be created here (RLIMIT_NPROC). Use this thread's slice, which is rarely custom.
       if (const auto own = read_attributes(0)) found = static_cast<std::int64_t>(own->runtime);
     }
     return found;

@@ -10,7 +10,7 @@
 namespace millrace::machine {
 namespace {
 
-// On a thread of its own, whose attributes nobody else minds; of class other where that is permitted.
+// Runs `body` on a new thread whose attributes may change freely; class other if permitted.
 void on_fair_thread(const std::function<void()>& body) {
   bool fair = false;
   std::thread([&] {
@@ -63,7 +63,7 @@ TEST(SchedulingAttributes, SliceOutlivesAChangeOfClass) {
 TEST(SchedulingAttributes, NiceValueIsKeptByEveryChange) {
   on_fair_thread([] {
     const int nice = scheduling_attributes(0)->nice + 3;
-    ASSERT_EQ(setpriority(PRIO_PROCESS, 0, nice), 0);  // of this thread alone, on Linux
+    ASSERT_EQ(setpriority(PRIO_PROCESS, 0, nice), 0);  // on Linux, only this thread
     for (const auto& change : {SchedulingChange{.scheduling_class = SchedulingClass::batch},
                                SchedulingChange{.scheduling_class = SchedulingClass::other}})
       EXPECT_EQ(change_scheduling(0, change)->nice, std::min(nice, 19));
@@ -94,7 +94,7 @@ TEST(SchedulingAttributes, RefusesASliceForAClassThatHasNone) {
 }
 
 TEST(SchedulingAttributes, SaysThatAThreadIsGone) {
-  // Numbers of threads end at 2^22.
+  // Thread IDs are below 2^22.
   constexpr pid_t nobody = 1 << 24;
   EXPECT_FALSE(scheduling_attributes(nobody));
   EXPECT_FALSE(change_scheduling(nobody, {.scheduling_class = SchedulingClass::batch}));

@@ -13,7 +13,7 @@
 namespace millrace::machine {
 namespace {
 
-// The same mask out of /proc, for where the system call is refused; nothing where that cannot be read either.
+// Reads the same mask from /proc, in case the system call is refused. Nothing if /proc is unreadable too.
 std::optional<CpuSet> affinity_in_proc(pid_t thread) {
   constexpr std::string_view field = "Cpus_allowed_list:";
   std::ifstream status(thread == 0 ? "/proc/thread-self/status" : fmt::format("/proc/{}/status", thread));
@@ -65,7 +65,7 @@ AffinityGuard::AffinityGuard() {
 }
 
 AffinityGuard::~AffinityGuard() {
-  // Best effort: a cpuset that shrank meanwhile may refuse, and a destructor has nobody to tell.
+  // Best effort: the cpuset may have shrunk, and a destructor cannot report an error.
   if (saved_ && current_thread_affinity() != *saved_) std::ignore = bind_current_thread(*saved_);
 }
 

@@ -1,4 +1,4 @@
-// The CPUs on which the kernel lets the calling thread run: set, read back, restored.
+// The CPUs on which the kernel may run a thread: set, read back and restore.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -12,29 +12,28 @@
 
 namespace millrace::machine {
 
-// The calling thread's affinity mask. Where a filter refuses the system call it is read from /proc; failure
-// where there is none either. Any thread may call it at any time.
+// The calling thread's affinity mask. If a filter refuses the system call, the mask is read from /proc; fails
+// without that too. Thread-safe.
 [[nodiscard]] MILLRACE_EXPORT Result<CpuSet> current_thread_affinity();
 
-// The mask of any thread by its number, 0 the calling thread. Failure when it is gone.
+// The mask of any thread by thread ID; 0 is the calling thread. Fails if the thread is gone.
 [[nodiscard]] MILLRACE_EXPORT Result<CpuSet> thread_affinity(pid_t thread);
 
-// As bind_current_thread(), for any thread of this user; 0 the calling thread. Failure when it is gone or may
-// not be changed.
+// Like bind_current_thread(), for any thread of this user; 0 is the calling thread. Fails if the thread is
+// gone or must not be changed.
 [[nodiscard]] MILLRACE_EXPORT Result<CpuSet> bind_thread(pid_t thread, const CpuSet& cpus);
 
-// The same for a thread of this process that nobody has joined yet, which may have ended: then nothing is
-// done.
+// The same for a thread of this process that has not been joined yet. Does nothing if the thread has ended.
 MILLRACE_EXPORT void bind_unjoined_thread(pthread_t thread, const CpuSet& cpus);
 
-// Asks the kernel to run the calling thread on `cpus` alone and returns what it granted, read back after the
-// call: the kernel silently drops CPUs that are offline or outside the thread's cpuset. Usage error when
-// `cpus` is empty or when none of it can be granted; the mask is then what it was.
+// Pins the calling thread to `cpus` and returns the mask that the kernel granted. The kernel silently drops
+// CPUs that are offline or outside the cpuset. Usage error if `cpus` is empty or no CPU can be granted; the
+// mask is then unchanged.
 [[nodiscard]] MILLRACE_EXPORT Result<CpuSet> bind_current_thread(const CpuSet& cpus);
 
-// Remembers the calling thread's affinity and gives it back on destruction, if it is another by then. To be
-// made and destroyed on one and the same thread. When the mask could not be read at construction there is
-// nothing to give back; `saved` says so.
+// Saves the calling thread's affinity and restores it on destruction if it has changed. Construct and destroy
+// it on the same thread. If the mask cannot be read at construction, nothing is restored and `saved` is
+// empty.
 class MILLRACE_EXPORT AffinityGuard {
  public:
   AffinityGuard();
@@ -42,7 +41,7 @@ class MILLRACE_EXPORT AffinityGuard {
   AffinityGuard(const AffinityGuard&) = delete;
   AffinityGuard& operator=(const AffinityGuard&) = delete;
 
-  // The mask that will be restored.
+  // The mask to restore.
   [[nodiscard]] const std::optional<CpuSet>& saved() const { return saved_; }
 
  private:

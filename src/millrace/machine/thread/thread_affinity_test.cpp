@@ -30,7 +30,7 @@ TEST(ThreadAffinity, ReportsWhatWasGrantedNotWhatWasAsked) {
   const AffinityGuard guard;
   const CpuSet before = allowed();
   CpuSet asked = before;
-  asked.insert(CpuSet::limit - 1);  // no machine has it
+  asked.insert(CpuSet::limit - 1);  // exists on no machine
   EXPECT_EQ(bind_current_thread(asked), before);
 }
 
@@ -55,10 +55,10 @@ TEST(ThreadAffinity, AThreadIsBoundUntilItIsJoinedWhateverItDoes) {
     looked.set_value();
   });
   bind_unjoined_thread(other.native_handle(), before.first(1));
-  bind_unjoined_thread(other.native_handle(), CpuSet{CpuSet::limit - 1});  // refused: stays where it is
+  bind_unjoined_thread(other.native_handle(), CpuSet{CpuSet::limit - 1});  // refused; the mask stays
   done.set_value();
   looked.get_future().wait();
-  // Perhaps ended by now.
+  // The thread may have ended by now.
   for (int i = 0; i < 100; ++i)
     bind_unjoined_thread(other.native_handle(), before);
   other.join();
@@ -105,7 +105,7 @@ TEST(ThreadAffinity, ARefusedBindingIsAFailureThatSaysWhyAndKeepsTheMask) {
 }
 
 TEST(ThreadAffinity, SaysThatAThreadIsGone) {
-  constexpr pid_t nobody = 1 << 24;  // numbers of threads end at 2^22
+  constexpr pid_t nobody = 1 << 24;  // thread IDs are below 2^22
   EXPECT_FALSE(thread_affinity(nobody));
   const auto bound = bind_thread(nobody, allowed());
   ASSERT_FALSE(bound);

@@ -11,8 +11,8 @@ namespace {
 
 using Arrangement = AffinityArrangement;
 
-// How many PUs of `group` are taken before `cpu`: 0 for the first of a core, 1 for its sibling. The I/O
-// thread's PU is the first of its groups.
+// The number of PUs in `group` that are used before `cpu`: 0 for the first PU of a core, 1 for its sibling.
+// The I/O thread's PU is the first of its groups.
 int rank_in(const CpuSet& group, int cpu, int io) {
   if (cpu == io) return 0;
   int rank = group.contains(io) ? 1 : 0;
@@ -21,8 +21,8 @@ int rank_in(const CpuSet& group, int cpu, int io) {
   return rank;
 }
 
-// `candidates` in the order in which workers get them; with io_same the I/O thread's PU comes first, even if
-// it is of a slow kind.
+// `candidates` in the order in which workers get them. With io_same the I/O thread's PU comes first, even if
+// its core is slow.
 std::vector<int> handing_out_order(const Topology& topology, const CpuSet& candidates,
                                    Arrangement arrangement, int io) {
   const bool spread = arrangement == Arrangement::pinned || arrangement == Arrangement::module_diff;
@@ -51,7 +51,7 @@ int lowest_of_fastest_kind(const Topology& topology, const CpuSet& cpus) {
 
 std::string workers_text(int count) { return fmt::format("{} worker{}", count, count == 1 ? "" : "s"); }
 
-// The PUs that the arrangement keeps the workers away from.
+// The PUs that the arrangement keeps free of workers.
 CpuSet avoided_by(const Topology& topology, Arrangement arrangement, int io) {
   if (arrangement == Arrangement::io_diff) return topology.core_of(io);
   if (arrangement == Arrangement::module_diff) return topology.fpu_group_of(io);
@@ -145,7 +145,7 @@ Result<AffinityPlan> arrange(const Topology& topology, const CpuSet& usable,
   std::vector<int> order = handing_out_order(topology, cpus - avoided, request.arrangement, io);
   if (order.size() < wanted) return too_few(request, static_cast<int>(order.size()), avoided);
   order.resize(wanted);
-  // The I/O thread's own PU is the first of the order: it goes to the last worker.
+  // The I/O thread's PU is first in the order. Move it to the last worker.
   if (request.arrangement == Arrangement::io_same) std::ranges::rotate(order, order.begin() + 1);
   if (binds_io(request.arrangement)) plan.io = {io};
   for (const int cpu : order)

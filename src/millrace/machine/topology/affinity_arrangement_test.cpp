@@ -25,13 +25,13 @@ struct Machine {
 
 std::ostream& operator<<(std::ostream& out, const Machine& machine) { return out << machine.name; }
 
-// Every machine x arrangement; worker counts and I/O PUs are gone through inside.
+// Every machine with every arrangement. Each test iterates over worker counts and I/O PUs.
 class EveryArrangement : public testing::TestWithParam<std::tuple<Machine, AffinityArrangement>> {
  protected:
   Topology topology_ = std::get<0>(GetParam()).make();
   AffinityArrangement arrangement_ = std::get<1>(GetParam());
 
-  // The PUs that the definition of the arrangement leaves to the workers.
+  // The PUs that the arrangement leaves to the workers by definition.
   [[nodiscard]] CpuSet eligible(const CpuSet& usable, int io) const {
     if (arrangement_ == io_diff) return usable - topology_.core_of(io);
     if (arrangement_ == module_diff) return usable - topology_.fpu_group_of(io);
@@ -65,7 +65,7 @@ class EveryArrangement : public testing::TestWithParam<std::tuple<Machine, Affin
     expect_no_core_is_doubled_needlessly(eligible(usable, io), *plan);
   }
 
-  // No core gets two workers while another eligible one has none.
+  // No core gets two workers while another eligible core has none.
   void expect_no_core_is_doubled_needlessly(const CpuSet& candidates, const AffinityPlan& plan) const {
     if (arrangement_ == free) return;
     CpuSet taken;
@@ -84,7 +84,7 @@ class EveryArrangement : public testing::TestWithParam<std::tuple<Machine, Affin
 
 TEST_P(EveryArrangement, KeepsItsPromiseForEveryWorkerCountAndIoPu) {
   const CpuSet all = topology_.cpus();
-  // The whole machine, and a part with odd gaps.
+  // The whole machine, and a subset with irregular gaps.
   CpuSet part;
   for (const int cpu : all)
     if (cpu % 3 != 1) part.insert(cpu);
@@ -139,7 +139,7 @@ TEST(Arrange, PutsIoOnTheFastestKindUnlessTold) {
   EXPECT_EQ(arrange(topology, {4, 6}, {io_same, 1}).value().io, CpuSet{4});
 }
 
-// What is listed can be had with as many workers as it says and not with one more, and nothing else can.
+// Each listed arrangement works with its number of workers and fails with one more. All others fail.
 TEST(BindingArrangements, AreThosePossibleHereWithAsManyWorkersAsThereArePusFor) {
   for (const auto make : {bulldozer, power7, two_sockets_smt, hybrid, single_pu, two_pus}) {
     const Topology topology = make();
@@ -160,7 +160,7 @@ TEST(BindingArrangements, AreThosePossibleHereWithAsManyWorkersAsThereArePusFor)
   }
 }
 
-// So many workers are arranged, and one more is not.
+// The stated number of workers can be arranged, and one more cannot.
 TEST_P(EveryArrangement, HasPusForAsManyWorkersAsItSays) {
   for (const CpuSet& usable : {topology_.cpus(), topology_.cpus().first(1), topology_.cpus().first(3),
                                topology_.cpus() - topology_.cpus().first(1)}) {

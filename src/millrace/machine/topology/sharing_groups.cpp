@@ -12,8 +12,9 @@ bool makes_group(const TopologyParts& parts, const Cache& cache, SharingDomain d
   switch (domain) {
   case SharingDomain::l1:
     return cache.level == 1 && holds_data(cache);
-  // The modules of AMD family 15h: on every generation the L1 instruction cache and the L2 serve exactly one
-  // module. The kernel shows a module as a core with two PUs, hwloc by itself as two cores, hence both.
+  // The modules of AMD family 15h. On every generation the L1 instruction cache and the L2 each serve exactly
+  // one module. Check both: the kernel reports a module as a core with two PUs, hwloc on its own as two
+  // cores.
   case SharingDomain::module:
     return cache.level == 2 || (cache.level == 1 && cache.type == CacheType::instruction);
   case SharingDomain::l2:
@@ -27,7 +28,7 @@ bool makes_group(const TopologyParts& parts, const Cache& cache, SharingDomain d
   }
 }
 
-// Each set of `parts` in as few groups as keep those together that a set of `together` holds.
+// Merges sets of `parts` that intersect the same set of `together`, and no others.
 std::vector<CpuSet> united(const std::vector<CpuSet>& parts, const std::vector<CpuSet>& together) {
   std::vector<CpuSet> groups;
   CpuSet done;
@@ -63,7 +64,7 @@ std::vector<CpuSet> sharing_groups(const TopologyParts& parts, SharingDomain dom
     groups = singletons(parts.cores);
     break;
   case SharingDomain::l1: {
-    // Halves of a core are less than it: what serves PUs makes the groups, cores only the rest.
+    // Half cores are smaller than cores: caches define the groups, and cores fill in the rest.
     CpuSet served;
     for (const CpuSet& set : together) {
       if (!set.empty() && !served.intersects(set)) groups.push_back(set);

@@ -1,4 +1,4 @@
-// Which PUs of a machine form the domains that unit traits speak of. Pure.
+// Computes which PUs form each sharing domain of unit traits. Pure.
 #pragma once
 
 #include "millrace/machine/cpus/cpu_set.h"
@@ -10,8 +10,9 @@ namespace millrace::machine {
 
 struct TopologyParts;
 
-// The groups of a domain, ordered by lowest CPU; every PU is in exactly one. Where the machine does not
-// report what would make the group (a cache, a node, a package), a group is what `parts` calls a core.
+// The groups of a domain, ordered by lowest CPU. Every PU is in exactly one group. If the machine does not
+// report the object that defines the domain (a cache, a node, a package), the groups are the cores of
+// `parts`.
 [[nodiscard]] std::vector<CpuSet> sharing_groups(const TopologyParts& parts, SharingDomain domain);
 
 }  // namespace millrace::machine

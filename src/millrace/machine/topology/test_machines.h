@@ -1,18 +1,18 @@
-// Machines for tests of policy, here and on higher floors: those of the papers, and the awkward ones.
+// Machines for tests of policy code in this and higher layers: those of the papers, and difficult ones.
 #pragma once
 
 #include "millrace/machine/topology/topology.h"
 
 namespace millrace::machine {
 
-// AMD FX-8150: 4 modules of two cores, an FPU and an L2 to a module; modules {0,1} {2,3} {4,5} {6,7}.
+// AMD FX-8150: 4 modules of two cores, with one FPU and one L2 per module. Modules {0,1} {2,3} {4,5} {6,7}.
 [[nodiscard]] inline Topology bulldozer() {
   return Topology::from_synthetic(
              {.description = "pack:1 l3:1 l2:4 l1i:1 core:2 l1d:1 pu:1", .family = "amd-bulldozer"})
       .value();
 }
 
-// IBM POWER7: 8 cores of 4 PUs.
+// IBM POWER7: 8 cores with 4 PUs each.
 [[nodiscard]] inline Topology power7() {
   return Topology::from_synthetic({.description = "pack:1 core:8 l3:1 l2:1 l1d:1 pu:4", .family = "power7"})
       .value();
@@ -25,7 +25,7 @@ namespace millrace::machine {
       .value();
 }
 
-// 2 fast cores of 2 PUs, {0,1} {2,3}, and 4 slow ones of 1 PU: 4, 6, 8, 10.
+// 2 fast cores with 2 PUs each, {0,1} {2,3}, and 4 slow cores with 1 PU each: 4, 6, 8, 10.
 [[nodiscard]] inline Topology hybrid() {
   return Topology::from_synthetic({.description = "pack:1 l3:1 core:6 l2:1 l1d:1 pu:2",
                                    .family = "x86",

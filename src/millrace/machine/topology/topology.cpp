@@ -10,12 +10,12 @@
 namespace millrace::machine {
 namespace {
 
-// Stand-ins where nothing is reported: no mainstream core of the last fifteen years has less.
+// Used if no cache is reported. No mainstream core of the last fifteen years has less.
 constexpr std::int64_t typical_l1d_bytes = 32 * 1024;
 constexpr std::int64_t typical_l2_bytes = 256 * 1024;
 constexpr int typical_line_bytes = 64;
 
-// A cache of typical size for every group that reports none at `level`.
+// A cache of typical size for every group without a reported cache at `level`.
 std::vector<Cache> missing_caches(const std::vector<CpuSet>& groups, const std::vector<Cache>& reported,
                                   int level, CacheType type, std::int64_t typical_bytes) {
   std::vector<Cache> missing;
@@ -28,7 +28,7 @@ std::vector<Cache> missing_caches(const std::vector<CpuSet>& groups, const std::
   return missing;
 }
 
-// Architectures whose processors commonly have SMT that a hypervisor may hide.
+// Architectures whose processors commonly have SMT, which a hypervisor may hide.
 bool smt_is_common(std::string_view architecture) {
   return architecture == "x86_64" || architecture == "i686" || architecture.starts_with("ppc64");
 }
@@ -39,7 +39,7 @@ const CpuSet& find(const std::vector<CpuSet>& sets, int cpu) {
   return found == sets.end() ? none : *found;
 }
 
-// Whether one of the structs in `all` holds both.
+// Whether one element of `all` contains both CPUs.
 template <class T> bool share(const std::vector<T>& all, int a, int b) {
   return std::ranges::any_of(all, [=](const T& one) { return one.cpus.contains(a) && one.cpus.contains(b); });
 }
@@ -124,7 +124,7 @@ std::optional<std::int64_t> Topology::last_level_bytes(const CpuSet& cpus) const
 Distance Topology::distance(int a, int b) const {
   if (core_of(a).contains(b)) return Distance::same_core;
   if (fpu_group_of(a).contains(b)) return Distance::same_fpu_group;
-  for (const Cache& cache : caches_)  // ordered by level, so the lowest shared one is met first
+  for (const Cache& cache : caches_)  // ordered by level: finds the lowest shared cache first
     if (holds_data(cache) && cache.cpus.contains(a) && cache.cpus.contains(b))
       return cache.level <= 2 ? Distance::shared_l2 : Distance::shared_cache;
   if (share(numa_nodes_, a, b)) return Distance::same_numa_node;

@@ -1,9 +1,8 @@
 // Topology: the processing units of a machine and what they share, as a value.
 //
-// Policy code takes a Topology instead of asking the operating system, so that every decision can be tested
-// for machines that are not at hand. Reading the machine (or a file, or a description) is in
-// topology_hwloc.cpp; all that is derived (cores of modules, FPU groups, stand-ins for caches) is computed
-// here from the parts.
+// Policy code takes a Topology instead of asking the operating system, so it can be tested for any machine.
+// topology_hwloc.cpp reads the machine, a file or a description. Everything derived from those parts (cores
+// of modules, FPU groups, substitutes for unreported caches) is computed here.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -29,8 +28,8 @@ struct Package {
 };
 
 struct NumaNode {
-  int number = 0;  // as the kernel numbers it
-  CpuSet cpus;     // empty for a node of memory alone
+  int number = 0;  // the kernel's number
+  CpuSet cpus;     // empty for a node without CPUs
   std::int64_t memory_bytes = 0;
   [[nodiscard]] friend bool operator==(const NumaNode&, const NumaNode&) = default;
 };
@@ -48,36 +47,36 @@ struct Cache {
 
 [[nodiscard]] inline bool holds_data(const Cache& cache) { return cache.type != CacheType::instruction; }
 
-// Cores of one make on a hybrid processor; one kind that holds all on any other.
+// Cores of the same type on a hybrid processor. Other processors have a single kind with all cores.
 struct CoreKind {
   std::string name;  // "IntelCore", "IntelAtom"; "" when unknown
   CpuSet cpus;
   [[nodiscard]] friend bool operator==(const CoreKind&, const CoreKind&) = default;
 };
 
-// What is known of a machine before anything is derived from it. Sets within one vector are disjoint, each
-// holds only CPUs of `cores`.
+// The reported facts about a machine, before anything is derived. Sets within one vector are disjoint and
+// contain only CPUs of `cores`.
 struct TopologyParts {
   std::vector<Package> packages;
   std::vector<NumaNode> numa_nodes;
   std::vector<Cache> caches;
-  std::vector<CpuSet> cores;         // what the source calls a core; every PU is in exactly one
+  std::vector<CpuSet> cores;         // cores as the source reports them; every PU is in exactly one
   std::vector<CoreKind> core_kinds;  // slowest first; empty: one kind
-  std::string architecture;          // as `uname -m`
+  std::string architecture;          // as in `uname -m`
   UnitTraits traits;                 // what its PUs share, by processor family
   std::string hypervisor;            // "" on bare metal
   TopologySource source = TopologySource::live;
 };
 
-// A machine described for a test or a what-if.
+// A machine described for a test or a what-if question.
 struct SyntheticMachine {
   std::string description;              // hwloc's synthetic syntax: "pack:2 l3:1 l2:4 core:1 pu:2"
-  std::string family = "generic";       // of unit_families.h
-  CpuSet absent = {};                   // PUs to leave out, for machines that are not symmetric
+  std::string family = "generic";       // a name from unit_families.h
+  CpuSet absent = {};                   // PUs to omit, for asymmetric machines
   std::vector<CpuSet> core_kinds = {};  // slowest first; empty: one kind
 };
 
-// How much of the memory hierarchy two PUs share, nearest first; comparable with <.
+// How closely two PUs share the memory hierarchy, nearest first. Comparable with <.
 enum class Distance {
   same_core,
   same_fpu_group,
@@ -88,66 +87,65 @@ enum class Distance {
   apart
 };
 
-// Immutable once made; safe to read from any number of threads.
+// Immutable; safe to read from any number of threads.
 class MILLRACE_EXPORT Topology {
  public:
-  // The machine at hand, with every PU that is online, also those that this process may not use (for these,
-  // see usable_cpus.h). Costs some milliseconds. Failure when hwloc cannot tell. Unit traits are those of
-  // UnitFamilies::identify_for_this_user(), whose errors are its own.
+  // This machine, with every online PU, including PUs that this process may not use (see usable_cpus.h).
+  // Takes some milliseconds. Fails if hwloc cannot read the machine. Unit traits come from
+  // UnitFamilies::identify_for_this_user(), whose errors are returned.
   [[nodiscard]] static Result<Topology> live();
-  // An hwloc XML file, as `lstopo machine.xml` writes it. Usage error when missing or malformed.
+  // An hwloc XML file, as written by `lstopo machine.xml`. Usage error if it is missing or malformed.
   [[nodiscard]] static Result<Topology> from_xml(const std::string& path);
-  // Usage error when the description is not valid, or nobody of `families` (those built in) is of that name.
+  // Usage error if the description is invalid or `families` (default: built in) has no family of that name.
   [[nodiscard]] static Result<Topology> from_synthetic(const SyntheticMachine& machine);
   [[nodiscard]] static Result<Topology> from_synthetic(const SyntheticMachine& machine,
                                                        const UnitFamilies& families);
 
-  // Derives the rest; `parts.cores` holds at least one PU.
+  // Derives the rest. `parts.cores` must contain at least one PU.
   explicit Topology(TopologyParts parts);
 
   [[nodiscard]] const CpuSet& cpus() const { return cpus_; }
   [[nodiscard]] const std::vector<Package>& packages() const { return packages_; }
   [[nodiscard]] const std::vector<NumaNode>& numa_nodes() const { return numa_nodes_; }
-  // By level, then by lowest CPU. Always holds an L1 and an L2 that serve data for every PU: where the
-  // source reports none, one of typical size stands in, for the PUs that unit traits say it serves, or else
-  // those of a core (trust().caches_guessed).
+  // Ordered by level, then by lowest CPU. Every PU has an L1 and an L2 for data. If the source reports none,
+  // one of typical size is substituted for the PUs that unit traits name, or else for each core (see
+  // trust().caches_guessed).
   [[nodiscard]] const std::vector<Cache>& caches() const { return caches_; }
-  // The groups of PUs that form a domain of unit traits; ordered by lowest CPU, every PU in exactly one.
+  // The groups of PUs that form a domain of unit traits. Ordered by lowest CPU; every PU is in exactly one.
   [[nodiscard]] const std::vector<CpuSet>& groups_of(SharingDomain domain) const {
     return groups_[static_cast<std::size_t>(domain)];
   }
-  // The PUs that share integer execution units; on AMD family 15h each PU is a core of its own, whatever the
-  // kernel says.
+  // The PUs that share integer execution units. On AMD family 15h each PU is its own core, even if the kernel
+  // says otherwise.
   [[nodiscard]] const std::vector<CpuSet>& cores() const { return groups_of(traits_.integer.shared_by); }
   // The PUs that share floating-point units: a core, half of a large one, or several cores.
   [[nodiscard]] const std::vector<CpuSet>& fpu_groups() const { return groups_of(traits_.fp.shared_by); }
   // Slowest first; at least one.
   [[nodiscard]] const std::vector<CoreKind>& core_kinds() const { return core_kinds_; }
   [[nodiscard]] const std::string& architecture() const { return architecture_; }
-  // Of the processor family, by which cores and FPU groups were made.
+  // The traits of the processor family, from which cores and FPU groups are derived.
   [[nodiscard]] const UnitTraits& traits() const { return traits_; }
   [[nodiscard]] const TopologyTrust& trust() const { return trust_; }
 
-  // The same machine with what a probe found.
+  // The same machine with the result of a probe.
   [[nodiscard]] Topology with_measured(const MeasuredSharing& measured) const {
     Topology topology = *this;
     topology.trust_.measured = measured;
     return topology;
   }
 
-  // The set that holds `cpu`; the empty set for a CPU that is not of this machine.
+  // The set that contains `cpu`; empty if the CPU is not in this machine.
   [[nodiscard]] const CpuSet& core_of(int cpu) const;
   [[nodiscard]] const CpuSet& fpu_group_of(int cpu) const;
-  // Index into core_kinds(), higher is faster; 0 when unknown.
+  // Index into core_kinds(); higher is faster. 0 if unknown.
   [[nodiscard]] int core_kind_of(int cpu) const;
-  // The data or unified cache of that level which serves `cpu`; null when there is none. Valid as long as
-  // *this.
+  // The data or unified cache of this level that serves `cpu`, or null. Valid as long as *this.
   [[nodiscard]] const Cache* data_cache_of(int cpu, int level) const;
   // The same for the highest level.
   [[nodiscard]] const Cache* last_level_cache_of(int cpu) const;
-  // The size of the smallest of these that serve any of `cpus`; nothing where no cache is known.
+  // The size of the smallest last-level cache that serves any of `cpus`. Nothing if no cache is known.
   [[nodiscard]] std::optional<std::int64_t> last_level_bytes(const CpuSet& cpus) const;
-  // Both CPUs of this machine.
+  // Both CPUs must be in this machine.
   [[nodiscard]] Distance distance(int a, int b) const;
 
  private:

@@ -1,4 +1,4 @@
-// Where a Topology comes from: hwloc, asked about this machine, a file or a description.
+// Builds a Topology with hwloc, from this machine, a file or a description.
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/machine/cpus/affinity_mask.h"
@@ -35,8 +35,8 @@ using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
 Result<HwlocTopology> make_empty() {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return failure("hwloc cannot start: {}", system_reason(errno));
-  // The PUs of a module of AMD family 15h are known by the instruction cache they share; hwloc leaves it out
-  // unless asked for. PUs outside this process's cpuset belong to the machine all the same.
+  // The modules of AMD family 15h are recognised by their shared instruction cache, which hwloc omits by
+  // default. PUs outside this process's cpuset still belong to the machine.
   hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   return HwlocTopology(topology);
@@ -63,9 +63,9 @@ std::string info_of(hwloc_obj_t object, const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// Every object of a type, ordered by CPU. hwloc nests objects of equal CPUs by type: a core whose sibling is
-// offline lies below its L1, every other core above the L1 of each PU. Objects of one type are then at
-// several depths, and hwloc's own walk by type returns none of them.
+// All objects of a type, ordered by CPU. hwloc nests objects with equal CPU sets by type: a core whose
+// sibling is offline is below its L1, but every other core is above the L1 of each PU. Objects of one type
+// can therefore have several depths, and hwloc's own iteration by type returns none of them.
 std::vector<hwloc_obj_t> objects_of(hwloc_topology_t topology, hwloc_obj_type_t type) {
   std::vector<hwloc_obj_t> objects;
   const auto add_depth = [&](int depth) {
@@ -85,8 +85,7 @@ std::vector<hwloc_obj_t> objects_of(hwloc_topology_t topology, hwloc_obj_type_t 
   return objects;
 }
 
-// Linux puts what it knows of the processor at the packages, or at the machine when it cannot tell them
-// apart.
+// Linux stores processor information at the packages, or at the machine if it cannot tell packages apart.
 std::string processor_info(hwloc_topology_t topology, const char* name) {
   for (const hwloc_obj_t package : objects_of(topology, HWLOC_OBJ_PACKAGE))
     if (std::string value = info_of(package, name); !value.empty()) return value;
@@ -116,12 +115,12 @@ std::vector<Cache> caches_of(hwloc_topology_t topology) {
   std::vector<Cache> caches;
   for (int type = HWLOC_OBJ_L1CACHE; type <= HWLOC_OBJ_L3ICACHE; ++type)
     for (const hwloc_obj_t object : objects_of(topology, static_cast<hwloc_obj_type_t>(type)))
-      // A cache without a size is one that the source knows nothing of.
+      // A cache without a size is unknown to the source.
       if (object->attr->cache.size > 0) caches.push_back(cache_of(object));
   return caches;
 }
 
-// Whole cores; a PU that no core holds is one by itself.
+// Whole cores. A PU outside every core becomes a core of its own.
 std::vector<CpuSet> cores_of(hwloc_topology_t topology) {
   std::vector<CpuSet> cores;
   CpuSet rest;
@@ -138,7 +137,7 @@ std::vector<CpuSet> cores_of(hwloc_topology_t topology) {
   return cores;
 }
 
-// hwloc orders kinds by rising performance when it can; with an unknown order they are no use to a decision.
+// hwloc orders core kinds by rising performance if it can. Kinds of unknown order are useless for decisions.
 std::vector<CoreKind> core_kinds_of(hwloc_topology_t topology) {
   std::vector<CoreKind> kinds;
   const int count = hwloc_cpukinds_get_nr(topology, 0);
@@ -170,14 +169,14 @@ Processor processor_of(hwloc_topology_t topology) {
   Processor processor{.vendor = processor_info(topology, "CPUVendor"),
                       .model = processor_info(topology, "CPUModel"),
                       .family_number = number_in(processor_info(topology, "CPUFamilyNumber"))};
-  // Arm processors have numbers in place of names.
+  // Arm processors have numbers instead of names.
   if (processor.vendor.empty()) processor.vendor = processor_info(topology, "CPUImplementer");
   if (const std::string part = processor_info(topology, "CPUPart"); processor.model.empty() && !part.empty())
     processor.model = "part " + part;
   return processor;
 }
 
-// All but the traits.
+// Everything except the traits.
 TopologyParts parts_of(hwloc_topology_t topology, TopologySource source) {
   TopologyParts parts;
   const hwloc_obj_t machine = hwloc_get_root_obj(topology);
@@ -199,7 +198,7 @@ TopologyParts parts_of(hwloc_topology_t topology, TopologySource source) {
   return parts;
 }
 
-// Of this user's families.
+// Adds the traits, from this user's families.
 Result<Topology> identified(hwloc_topology_t topology, TopologyParts parts) {
   const Processor processor = processor_of(topology);
   auto traits = UnitFamilies::identify_for_this_user(
@@ -212,7 +211,7 @@ Result<Topology> identified(hwloc_topology_t topology, TopologyParts parts) {
 }  // namespace
 
 Result<Topology> Topology::live() {
-  // hwloc would ask again and again with ever more room, for ever.
+  // Otherwise hwloc would retry with ever larger buffers and never return.
   if (mask_of_thread(0).empty())
     return failure(
         "cannot read this machine's topology: the kernel refuses sched_getaffinity: {}; allow that call",
@@ -222,7 +221,7 @@ Result<Topology> Topology::live() {
   const hwloc_topology_t topology = hwloc->get();
   if (hwloc_topology_load(topology) != 0)
     return failure("cannot read this machine's topology: {}", system_reason(errno));
-  // hwloc lets the environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC) put another machine in place of this one.
+  // The environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC) can make hwloc describe another machine.
   if (hwloc_topology_is_thissystem(topology) == 0)
     return identified(topology, parts_of(topology, TopologySource::xml));
 

@@ -26,7 +26,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-// What must hold for any machine whatever.
+// Checks the invariants of any topology.
 void expect_consistent(const Topology& topology) {
   EXPECT_FALSE(topology.cpus().empty());
   for (const auto* sets : {&topology.cores(), &topology.fpu_groups()}) {
@@ -109,7 +109,7 @@ TEST(Topology, ExportedXmlReadsBackAsTheSameMachine) {
   EXPECT_EQ(read->trust().source, TopologySource::xml);
 }
 
-// Exports a description with what Linux says of its processor, as `lstopo` would write it on such a machine.
+// Exports a description plus Linux's processor information, as `lstopo` would write it on such a machine.
 std::string exported(const TemporaryFolder& folder, const char* description,
                      std::initializer_list<std::pair<const char*, const char*>> infos) {
   const std::string path = (folder / "described.xml");
@@ -147,7 +147,7 @@ TEST(Topology, RecognisesPower7InAFile) {
   EXPECT_THAT(topology->fpu_groups(), SizeIs(8));
 }
 
-// The kernel shows a module as a core of two PUs, hwloc itself as two cores below one L2.
+// The kernel reports a module as a core with two PUs, hwloc on its own as two cores below one L2.
 class BulldozerShape : public testing::TestWithParam<const char*> {};
 
 TEST_P(BulldozerShape, HasTwoCoresToAnFpu) {
@@ -185,7 +185,7 @@ TEST(Topology, Power10OfSmt8HasTwoGroupsOfUnitsInWhatTheKernelCallsACore) {
 }
 
 TEST(Topology, CortexA510SharesAnFpuWithTheOtherOfItsComplexAndOtherCoresWithNobody) {
-  // Two complexes of small cores, and two large cores with an L2 each.
+  // Two clusters of small cores, and two large cores with their own L2.
   TopologyParts parts;
   for (int cpu = 0; cpu < 6; ++cpu)
     parts.cores.push_back({cpu});
@@ -199,7 +199,7 @@ TEST(Topology, CortexA510SharesAnFpuWithTheOtherOfItsComplexAndOtherCoresWithNob
   EXPECT_THAT(topology.fpu_groups(), ElementsAre(CpuSet{0, 1}, CpuSet{2, 3}, CpuSet{4}, CpuSet{5}));
 }
 
-// What every machine of the tests says of every domain: each PU in one group, wider domains in wider groups.
+// On every test machine and for every domain: each PU is in one group, and wider domains have wider groups.
 TEST(Topology, HasEveryPuInOneGroupOfEveryDomain) {
   for (const Topology& topology :
        {bulldozer(), power7(), two_sockets_smt(), hybrid(), single_pu(), two_pus()})
@@ -273,13 +273,13 @@ TEST(Topology, StandsInForCachesThatNobodyReports) {
 
 struct Shape {
   int packages;
-  int cores;    // of a package
-  int threads;  // of a core
+  int cores;    // per package
+  int threads;  // per core
   bool l1_per_thread;
 };
 
-// The file that hwloc writes on a machine of which only the CPUs `online` are online. Of objects with equal
-// CPUs it puts the L1 above the core.
+// The file that hwloc writes if only the CPUs `online` are online. Among objects with equal CPU sets, the L1
+// is above the core.
 std::string described_online(const Shape& shape, const CpuSet& online) {
   const auto object = [](const char* type, const CpuSet& cpus, const std::string& attributes,
                          const std::string& inner) {
@@ -317,7 +317,7 @@ std::string described_online(const Shape& shape, const CpuSet& online) {
     if (!of_package.empty())
       packages += object("Package", of_package, fmt::format(R"(os_index="{}")", p), cores);
   }
-  // hwloc's own parser wants lines.
+  // hwloc's parser needs line breaks.
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
          "<topology version=\"2.0\">\n" +
          object("Machine", online, R"(os_index="0")", packages) + "</topology>\n";
@@ -332,7 +332,7 @@ TEST_P(CpusOffline, LeaveEveryOtherCoreAndPackageWhole) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 40; ++trial) {
     CpuSet online = CpuSet::range(0, count - 1);
-    // One CPU, or any.
+    // Remove one CPU, or any number.
     const int gone = trial < count ? 1 : static_cast<int>(random() % static_cast<unsigned>(count));
     for (int i = 0; i < gone && online.count() > 1; ++i)
       online -= {trial < count ? trial : static_cast<int>(random() % static_cast<unsigned>(count))};

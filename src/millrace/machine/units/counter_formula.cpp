@@ -15,7 +15,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-// By recursive descent: sums of products of factors.
+// Recursive descent parser: sums of products of factors.
 class CounterFormulaReader {
  public:
   explicit CounterFormulaReader(std::string_view text) : all_(text), rest_(text) {}

@@ -1,4 +1,4 @@
-// What counted events say of a thread, as a formula that a file can hold: "1 - fpu_empty / cycles".
+// A formula over hardware event counts that can be stored in a file: "1 - fpu_empty / cycles".
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,19 +12,19 @@
 
 namespace millrace::machine {
 
-// Numbers, names of events, + - * /, signs and parentheses. A value; evaluating it is thread-safe.
+// Numbers, event names, + - * /, signs and parentheses. A value type; evaluation is thread-safe.
 class CounterFormula {
  public:
-  CounterFormula() = default;  // of nothing: 0
-  // Usage error that says what is wrong and where: an empty formula, an unknown sign, a missing parenthesis,
-  // a number out of range, more than 64 levels of parentheses or 1000 characters.
+  CounterFormula() = default;  // empty: evaluates to 0
+  // Usage error that gives the problem and its position: an empty formula, an unknown character, a missing
+  // parenthesis, a number out of range, more than 64 levels of parentheses, or more than 1000 characters.
   [[nodiscard]] static Result<CounterFormula> parse(std::string_view text);
 
-  // What it comes to. Nothing where an event is not known, or it divides by 0: nothing was counted.
+  // The result. Nothing if an event is unknown or a divisor is 0, because then nothing was counted.
   [[nodiscard]] std::optional<double>
   evaluate(const std::function<std::optional<double>(std::string_view)>& value_of) const;
 
-  // The names in it, each once, as they come.
+  // The distinct names, in order of first use.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] friend bool operator==(const CounterFormula& a, const CounterFormula& b) {
@@ -33,7 +33,7 @@ class CounterFormula {
 
  private:
   friend class CounterFormulaReader;
-  // In the order in which a stack computes it.
+  // In postfix order, for evaluation with a stack.
   enum class Operation : std::uint8_t { number, name, add, subtract, multiply, divide, negate };
   struct Step {
     Operation operation = Operation::number;

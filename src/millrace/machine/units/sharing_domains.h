@@ -1,4 +1,4 @@
-// Sharing domains: which PUs have something of a processor in common, as unit traits say it.
+// Sharing domains: the sets of PUs that share a part of the processor, as used by unit traits.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@ namespace millrace::machine {
 
 // From narrow to wide; comparable with <.
 enum class SharingDomain : std::uint8_t {
-  pu,      // nobody else's
+  pu,      // not shared
   l1,      // the PUs that share an L1 data cache: a core, or half of a large one (POWER9 and POWER10 of SMT8)
-  core,    // the PUs of what the kernel calls a core
+  core,    // the PUs of a core as the kernel reports it
   module,  // the PUs that share an L1 instruction cache or an L2 (AMD family 15h)
   l2,      // the PUs that share an L2 (pairs and clusters of cores)
   llc,     // the PUs that share the last-level cache

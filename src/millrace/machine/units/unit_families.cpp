@@ -19,7 +19,7 @@ struct FamilyFile {
   std::string_view text;
 };
 
-// Made by CMake of the files in units/families.
+// CMake generates this list from units/families.
 constexpr FamilyFile built_in_files[] = {
 #include "unit_family_files.inc"
 };
@@ -32,18 +32,18 @@ void put_in_order(std::vector<UnitTraits>& families) {
 std::vector<UnitTraits> read_built_in() {
   std::vector<UnitTraits> families;
   for (const FamilyFile& file : built_in_files)
-    // A test reads all of them; what could not be read would be as if it were not there.
+    // Unreadable files are skipped; a test parses all of them.
     if (auto traits = parse_unit_traits(file.text, file.name)) {
       traits->from = "built in";
       families.push_back(std::move(*traits));
     }
   put_in_order(families);
-  // Whatever happens there is one that fits everything.
+  // Always ends with a family that matches everything.
   if (families.empty() || families.back().match.asked() > 0) families.emplace_back();
   return families;
 }
 
-// As read_built_in() and identify() have it.
+// Returns the same family as read_built_in() followed by identify().
 UnitTraits identify_built_in(const ProcessorIdentity& identity) {
   const FamilyFile* best = nullptr;
   int asked = -1;
@@ -61,8 +61,7 @@ UnitTraits identify_built_in(const ProcessorIdentity& identity) {
 }
 
 Result<std::vector<UnitTraits>> read_folder(const std::filesystem::path& folder) {
-  // What others wrote, or could have written, is not this user's word: `sudo` and `su` may keep the home of
-  // whom they were started by.
+  // Ignore files that other users could have written: `sudo` and `su` may keep the caller's HOME.
   if (const auto own = open_private_folder(folder, FolderUse::read); !own || !own->is_open())
     return std::vector<UnitTraits>();
   std::vector<std::filesystem::path> files;
@@ -79,7 +78,7 @@ Result<std::vector<UnitTraits>> read_folder(const std::filesystem::path& folder)
     constexpr std::size_t most_bytes = 1 << 20;
     const auto bytes = read_regular_file(file, most_bytes);
     if (!bytes) return std::unexpected(bytes.error());
-    if (!*bytes) continue;  // gone since
+    if (!*bytes) continue;  // deleted meanwhile
     auto traits =
         parse_unit_traits({reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size()}, file.string());
     if (!traits) return std::unexpected(traits.error());
@@ -120,7 +119,7 @@ UnitFamilies UnitFamilies::with(std::vector<UnitTraits> own) {
                      [&](const UnitTraits& mine) { return mine.family == traits.family; }) == end)
       families.all_.push_back(traits);
   }
-  // One that fits everything stays at the end, also where the user's own took the place of the built-in one.
+  // Keep a family that matches everything at the end, even if the user's own file replaced the built-in one.
   if (families.all_.back().match.asked() > 0) families.all_.emplace_back();
   return families;
 }

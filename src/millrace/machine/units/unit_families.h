@@ -1,4 +1,4 @@
-// The processor families that are known: those of this program, and the user's own.
+// The known processor families: built in and defined by the user.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,28 +10,28 @@
 
 namespace millrace::machine {
 
-// Immutable once made; safe to read from any number of threads.
+// Immutable; safe to read from any number of threads.
 class UnitFamilies {
  public:
-  // Those that are a part of this program (units/families/*.toml). At least "generic", which fits everything.
+  // The families compiled into this program (units/families/*.toml). Always contains "generic", which matches
+  // every processor.
   [[nodiscard]] static const UnitFamilies& built_in();
-  // These, and those of the files *.toml in `folder`, which need not exist. A user's family stands in front
-  // of those built in, and takes the place of one of its name. Usage error for a file that is not
-  // well-formed, in one line that names file and key, and for two of one name; failure for one that cannot be
-  // read.
+  // The built-in families plus those in the files *.toml in `folder`, which may not exist. A user's family
+  // takes precedence over built-in ones and replaces one of the same name. Usage error for a malformed file,
+  // in one line that names file and key, and for duplicate names. Failure for an unreadable file.
   [[nodiscard]] static Result<UnitFamilies> with_folder(const std::filesystem::path& folder);
-  // with_folder(unit_folder()); those built in where there is no such folder.
+  // with_folder(unit_folder()); the built-in families if that folder does not exist.
   [[nodiscard]] static Result<UnitFamilies> of_this_user();
 
-  // of_this_user() and identify() in one, for who asks once: of the families built in only the one that fits
-  // is read whole. Errors as with_folder(); reads the environment.
+  // Combines of_this_user() and identify() for a single query. Of the built-in families, only the matching
+  // one is parsed completely. Errors as in with_folder(). Reads the environment.
   [[nodiscard]] static Result<UnitTraits> identify_for_this_user(const ProcessorIdentity& identity);
 
-  // A user's own first; among these, and among those built in, who asks for more in its [match] first.
+  // The user's families first. Within each group, families with more conditions in [match] come first.
   [[nodiscard]] const std::vector<UnitTraits>& all() const { return all_; }
-  // Null where there is none of that name.
+  // Null if there is no family of that name.
   [[nodiscard]] const UnitTraits* find(std::string_view family) const;
-  // The first that fits.
+  // The first match.
   [[nodiscard]] const UnitTraits& identify(const ProcessorIdentity& identity) const;
 
  private:
@@ -40,8 +40,8 @@ class UnitFamilies {
   std::vector<UnitTraits> all_;
 };
 
-// millrace/units under $XDG_CONFIG_HOME where that is absolute, else under $HOME/.config; empty where neither
-// names a place. Reads the environment.
+// millrace/units under $XDG_CONFIG_HOME if that is absolute, else under $HOME/.config. Empty if neither
+// variable is usable. Reads the environment.
 [[nodiscard]] std::filesystem::path unit_folder();
 
 }  // namespace millrace::machine

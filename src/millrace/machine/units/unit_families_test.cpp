@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::Optional;
 
-// The value of a formula where `cycles` is 4, `empty` 1 and `none` 0.
+// Evaluates a formula with `cycles` = 4, `empty` = 1 and `none` = 0.
 std::optional<double> value_of(std::string_view text) {
   const auto formula = CounterFormula::parse(text);
   if (!formula) {
@@ -109,7 +109,7 @@ class KnownProcessor : public testing::TestWithParam<Known> {};
 TEST_P(KnownProcessor, IsOfItsFamily) {
   const UnitTraits& traits = UnitFamilies::built_in().identify(GetParam().identity);
   EXPECT_EQ(traits.family, GetParam().family);
-  // Also where nobody has families of his own, and where somebody has, of other processors.
+  // With no families of the user's own, and with families for other processors.
   const TemporaryFolder folder;
   const ScopedVariable config("XDG_CONFIG_HOME", folder.path().string());
   EXPECT_EQ(UnitFamilies::identify_for_this_user(GetParam().identity), traits);
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                           "amd-bulldozer"},
                     Known{{"", "AuthenticAMD", 21, ""}, "amd-bulldozer"},
                     Known{{"x86_64", "AuthenticAMD", 25, "AMD EPYC"}, "amd-smt"},
-                    // Intel's family 15 is NetBurst, AMD's family 0Fh the first Opterons: neither is 15h.
+                    // Intel's family 15 is NetBurst and AMD's family 0Fh the first Opterons. Neither is 15h.
                     Known{{"x86_64", "GenuineIntel", 15, "Intel(R) Pentium(R) 4"}, "intel-smt"},
                     Known{{"x86_64", "GenuineIntel", 21, ""}, "intel-smt"},
                     Known{{"x86_64", "AuthenticAMD", 15, "AMD Opteron(tm)"}, "x86"},
@@ -160,7 +160,7 @@ TEST(UnitFamilies, ThatAreBuiltInAreAllReadAndDiffer) {
   EXPECT_EQ(UnitFamilies::built_in().all().back().family, "generic");
 }
 
-// Equations 1 and 2 of the WorkOver paper, with what its figure 6 shows.
+// Equations 1 and 2 of the WorkOver paper, with the values of its figure 6.
 TEST(UnitFamilies, KnowThePapersFormulas) {
   const auto usage = [](const char* family, const std::map<std::string, double, std::less<>>& counted) {
     const UnitTraits& traits = *UnitFamilies::built_in().find(family);

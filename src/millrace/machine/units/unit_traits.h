@@ -1,5 +1,5 @@
-// Unit traits: what the PUs of a processor family share, and how its counters tell who uses it. Data, read
-// from TOML files (unit_traits_toml.h), of which unit_families.h knows all.
+// Unit traits: what the PUs of a processor family share, and how to tell from its counters which units a
+// thread uses. Pure data, read from TOML files (unit_traits_toml.h); unit_families.h lists them all.
 #pragma once
 
 #include "millrace/machine/processor/demand.h"
@@ -14,23 +14,23 @@
 
 namespace millrace::machine {
 
-// What a machine says about its processor; unknown fields are empty or -1. The spellings are those of
+// A machine's description of its processor. Unknown fields are empty or -1. The spelling is that of
 // /proc/cpuinfo, which hwloc passes on.
 struct ProcessorIdentity {
-  std::string_view architecture;  // as `uname -m`: "x86_64", "ppc64"
+  std::string_view architecture;  // as in `uname -m`: "x86_64", "ppc64"
   std::string_view vendor;        // "AuthenticAMD"
   int family_number = -1;         // 21 is AMD family 15h
   std::string_view model;         // "AMD FX(tm)-8150 Eight-Core Processor", "POWER7 (architected)"
 };
 
-// Which processors a family is of. What is empty fits any; several of one kind: one of them must fit.
+// The processors of a family. An empty list matches any processor; otherwise one of its entries must match.
 struct FamilyMatch {
   std::vector<std::string> architectures;
   std::vector<std::string> vendors;
   std::vector<int> family_numbers;
   std::vector<std::string> models;  // shell patterns: "POWER7*"
   [[nodiscard]] bool fits(const ProcessorIdentity& identity) const;
-  // How many of the four it asks for: who asks for more is asked first.
+  // The number of non-empty lists. Families with more conditions are tried first.
   [[nodiscard]] int asked() const;
   [[nodiscard]] friend bool operator==(const FamilyMatch&, const FamilyMatch&) = default;
 };
@@ -38,40 +38,41 @@ struct FamilyMatch {
 // Units of one kind, such as floating-point units.
 struct UnitSharing {
   SharingDomain shared_by = SharingDomain::core;
-  int units = 0;  // of one domain; 0: not known
+  int units = 0;  // per domain; 0: unknown
   [[nodiscard]] friend bool operator==(const UnitSharing&, const UnitSharing&) = default;
 };
 
-// Whom a cache serves, where a machine does not say it itself.
+// The PUs that a cache serves, if the machine does not report it.
 struct CacheSharing {
   std::string cache;  // "l1i", "l1d", "l2", "l3"
   SharingDomain shared_by = SharingDomain::core;
   [[nodiscard]] friend bool operator==(const CacheSharing&, const CacheSharing&) = default;
 };
 
-// slowdown[u][v]: how many times as long work on unit u takes beside one thread of the same domain that works
-// on v all the time. 1: they do not disturb each other.
+// slowdown[u][v]: the factor by which work on unit u slows down next to one thread of the same domain that
+// uses v all the time. 1: no interference.
 struct DomainSlowdown {
   SharingDomain domain = SharingDomain::core;
   PerUnit<PerUnit<double>> slowdown;
   [[nodiscard]] friend bool operator==(const DomainSlowdown&, const DomainSlowdown&) = default;
 };
 
-// How counters tell what a thread uses.
+// How counters reveal which units a thread uses.
 struct CounterTraits {
-  double interval_s = 1;                                        // between two looks
-  std::vector<std::pair<std::string, std::string>> events;      // name in formulas, libpfm4's name
-  std::vector<std::pair<SharedUnit, CounterFormula>> usage;     // 0 to 1, of each unit that can be told
-  std::vector<std::pair<std::string, CounterFormula>> records;  // shown, never decided by: "l2_miss"
+  double interval_s = 1;                                     // between two readings
+  std::vector<std::pair<std::string, std::string>> events;   // name in formulas, libpfm4's name
+  std::vector<std::pair<SharedUnit, CounterFormula>> usage;  // 0 to 1, for each measurable unit
+  std::vector<std::pair<std::string, CounterFormula>>
+      records;  // shown only, not used for decisions: "l2_miss"
   [[nodiscard]] friend bool operator==(const CounterTraits&, const CounterTraits&) = default;
 };
 
-// A value; comparable. The defaults are those of a processor of which nothing is known.
+// A comparable value type. The defaults describe an unknown processor.
 struct UnitTraits {
-  std::string family = "generic";  // its short name: letters, digits, '-'
+  std::string family = "generic";  // short name: letters, digits, '-'
   std::string title = "unknown processor";
   std::string explanation = "the PUs of a core are taken to share its floating-point units";
-  std::string typical;            // a machine of it, as hwloc describes one; "" where none is said
+  std::string typical;            // an example machine in hwloc's syntax; "" if not given
   std::string from = "built in";  // or the path of the file
   FamilyMatch match;
   UnitSharing integer;

@@ -49,7 +49,7 @@ bool is_short_name(std::string_view text) {
   });
 }
 
-// The name of an event in a formula.
+// Whether `text` is a valid event name in a formula.
 bool is_variable(std::string_view text) {
   return is_short_name(text) && !text.contains('-') && !(text.front() >= '0' && text.front() <= '9');
 }
@@ -262,7 +262,7 @@ class UnitTraitsReader {
     return {};
   }
 
-  // The table of that name, null where there is none.
+  // The table of that name, or null.
   Result<const toml::table*> table_of(const toml::table& root, std::string_view key,
                                       std::span<const std::string_view> keys) const {
     const toml::node* const value = root.get(key);

@@ -1,10 +1,10 @@
-// Any text either is refused in one line or is traits whose formulas can be evaluated.
+// Any text is either rejected with one line, or parsed into traits whose formulas can be evaluated.
 #include "millrace/machine/units/unit_traits_toml.h"
 
 #include <cmath>
 #include <cstdlib>
 
-// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
+// libFuzzer defines the name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace millrace::machine;
   const auto traits = parse_unit_traits({reinterpret_cast<const char*>(data), size}, "fuzz.toml");
