@@ -1,4 +1,4 @@
-// Division of a range into contiguous parts of nearly equal length.
+// Divides a range into contiguous parts of nearly equal length.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ struct Part {
   std::int64_t end = 0;
 };
 
-// Part `index` of [0, length) cut into `parts`: lengths differ by at most one, the longer parts come first.
-// length >= 0, 0 <= index < parts. Does not overflow for any length.
+// Part `index` of [0, length) divided into `parts`. Lengths differ by at most one; longer parts come first.
+// Requires length >= 0 and 0 <= index < parts. Never overflows.
 [[nodiscard]] constexpr Part contiguous_part(std::int64_t length, std::int64_t parts, std::int64_t index) {
   const std::int64_t short_length = length / parts;
   const std::int64_t longer_parts = length % parts;

@@ -10,24 +10,24 @@
 namespace millrace::pool {
 namespace {
 
-// The front of what nobody has taken yet, as an offset from the range's begin.
+// The start of the unclaimed elements, as an offset from the range's begin.
 //
-// relaxed throughout: an atomic read-modify-write alone makes every offset go to one member only; the data
-// that members work on is published by the fork and the join.
+// relaxed throughout: the atomic read-modify-write alone gives every offset to only one member. The fork and
+// the join publish the data.
 struct alignas(cache_line_pair) Front {
   std::atomic<std::uint64_t> offset = 0;
 };
 
-// The next `chunk` elements of [0, length). Offsets past the end mean that there are none left. Each member
-// oversteps once at most, by a chunk no longer than the range, which an unsigned 64-bit number holds for any
-// team that exists.
+// Claims the next `chunk` elements of [0, length). An offset past the end means that no elements are left.
+// Each member oversteps at most once, by at most the length of the range, so an unsigned 64-bit number cannot
+// overflow for any realistic team.
 Part take_chunk(Front& front, std::uint64_t length, std::uint64_t chunk) {
   const std::uint64_t taken = front.offset.fetch_add(chunk, std::memory_order_relaxed);
   const std::uint64_t begin = std::min(taken, length);
   return {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(std::min(begin + chunk, length))};
 }
 
-// The next chunk of what is left divided by `parts`, at least `grain`.
+// Claims the remainder divided by `parts`, but at least `grain` elements.
 Part take_share(Front& front, std::uint64_t length, std::uint64_t grain, std::uint64_t parts) {
   std::uint64_t begin = front.offset.load(std::memory_order_relaxed);
   while (begin < length) {

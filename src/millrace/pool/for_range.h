@@ -1,4 +1,4 @@
-// for_range: a loop over a range of integers, divided among the members of a team.
+// for_range: a parallel loop over a range of integers, divided among the members of a team.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -9,26 +9,27 @@
 
 namespace millrace::pool {
 
-// How the range is divided. OpenMP's schedules of the same names.
+// How the range is divided; the names are those of OpenMP's schedules.
 enum class Partition {
-  static_,  // one contiguous segment a member, lengths differing by at most one, in the order of ranks: the
-            // leader's is the last. No coordination, and the same segment goes to the same member every time.
-  dynamic,  // chunks of `grain` from the front, to whoever is free. For uneven work.
-  guided,   // chunks of half an even share of what is left, or as `share` says, but at least `grain`: fewer
+  static_,  // One contiguous segment per member in rank order, so the leader gets the last. Lengths differ by
+            // at most one. No coordination; each member gets the same segment every time.
+  dynamic,  // Chunks of `grain` elements from the front, taken by any free member. For uneven work.
+  guided,   // Chunks of half an even share of the remainder (see `share`), but at least `grain`. Needs fewer
             // hand-overs than dynamic.
 };
 
-// Calls fn(b, e, rank) for sub-ranges [b, e) that together cover [begin, end) exactly once; rank is the
-// member, so calls of one rank never overlap in time. Sub-ranges are never empty; a sub-range other than the
-// last is at least `grain` long with dynamic and guided. Wakes no more members than ceil((end - begin) /
-// grain), the last ranks; an empty range wakes nobody and is no error.
+// Calls fn(b, e, rank) for non-empty sub-ranges [b, e) that together cover [begin, end) exactly once. `rank`
+// is the member, so calls with one rank never overlap in time. With dynamic and guided, all sub-ranges except
+// the last have at least `grain` elements. Wakes at most ceil((end - begin) / grain) members, those with the
+// last ranks. An empty range wakes no member and is not an error.
 //
-// grain >= 1: the fewest elements that are worth a member's waking; else a usage error, as is end - begin
-// that does not fit 63 bits. An exception of fn ends that member's part; the others go on, then the Team's
-// error is returned. What of the range was done is unknown then.
+// grain: the smallest number of elements that is worth waking a member for. Usage error if it is below 1, or
+// if end - begin does not fit in 63 bits. If fn throws, that member stops and the others continue; then the
+// Team's error is returned. It is then unknown which elements were processed.
 //
-// share >= 1, else a usage error: with guided a chunk is an even share of what is left, divided by it. A
-// member whose CPU is taken by others in the middle of a chunk holds up all: the finer, the less.
+// share: for guided, a chunk is an even share of the remainder divided by this number. Usage error if it is
+// below 1. A member that loses its CPU in the middle of a chunk delays all others; a larger share makes
+// chunks smaller and the delay shorter.
 [[nodiscard]] MILLRACE_EXPORT Status
 for_range(Team& team, std::int64_t begin, std::int64_t end, Partition partition, std::int64_t grain,
           FunctionRef<void(std::int64_t begin, std::int64_t end, int rank)> fn, int share = 2);

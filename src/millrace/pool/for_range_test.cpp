@@ -32,7 +32,7 @@ struct Piece {
   int rank;
 };
 
-// Runs the loop and returns its pieces in the order of the range.
+// Runs the loop and returns its pieces in range order.
 std::vector<Piece> pieces_of(Team& team, std::int64_t begin, std::int64_t end, Partition partition,
                              std::int64_t grain, int share = 2) {
   std::mutex mutex;
@@ -47,7 +47,7 @@ std::vector<Piece> pieces_of(Team& team, std::int64_t begin, std::int64_t end, P
   return pieces;
 }
 
-// Size of the pool (0: fresh threads, three of them), partition.
+// Pool size (0: three fresh threads) and partition.
 using Case = std::tuple<int, Partition>;
 
 constexpr std::int64_t lengths[] = {0, 1, 2, 3, 7, 1000};
@@ -158,8 +158,8 @@ TEST(ForRangeDynamicTest, nobody_waits_while_one_element_takes_long) {
   ASSERT_TRUE(pool);
   PoolTeam team = (*pool)->team();
   std::atomic<int> done = 0;
-  // The first element returns only when all others are done: impossible if they had been given out
-  // beforehand.
+  // The first element returns only after all others. That would be impossible if elements were assigned in
+  // advance.
   ASSERT_TRUE(for_range(team, 0, 100, Partition::dynamic, 1, [&](std::int64_t element, std::int64_t, int) {
     while (element == 0 && done < 99)
       std::this_thread::yield();

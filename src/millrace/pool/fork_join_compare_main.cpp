@@ -1,18 +1,19 @@
-// Prints what a fork-join of an empty body on two threads costs: WorkerPool against libgomp and oneTBB, pair
-// by pair in one process, and the CPU time that an idle pool burns.
+// Prints the cost of a fork-join with an empty body on two threads: WorkerPool against libgomp and oneTBB, in
+// pairs within one process. Also prints the CPU time used by an idle pool.
 //
 //   fork_join_compare [rounds] [forks per batch]
 //
-// How the disturbance of one runtime's polling threads by another's is kept out: each round runs one batch of
-// each contender in a random order; before a batch the program sleeps until its other threads have used no
-// CPU time for 5 ms (libgomp polls for milliseconds after a region, oneTBB for about one); the first forks of
-// a batch wake the threads up and are not counted. Forks are timed one by one; the clock's own cost is
-// printed and not subtracted. A round yields a median and a 99th percentile for each contender, and their
-// ratios are taken within the round, so that whatever else the machine was doing then bears on both.
+// Polling threads of one runtime must not disturb another, so each round runs one batch per contender in
+// random order. Before a batch, the program sleeps until its other threads have used no CPU time for 5 ms
+// (libgomp polls for milliseconds after a region, oneTBB for about one). The first forks of a batch wake the
+// threads and are not counted. Forks are timed individually; the clock's own cost is printed and not
+// subtracted. A round yields a median and a 99th percentile per contender. Ratios are computed within the
+// round, so that other load on the machine affects both sides equally.
 //
-// The last column tells whether a fork was one: WorkerPool and libgomp run the halves on two threads by
-// contract, oneTBB where a worker steals the other half in time, which for an empty body it does not. "TBB
-// meeting" asks for what the other two give: each half returns when both have started (or after a
+// The last column shows whether both halves ran on different threads. WorkerPool and libgomp guarantee that.
+// oneTBB does it only if a worker steals the other half in time, which does not happen for an empty body.
+// "TBB meeting" requires what the other two guarantee: each half returns when both have started, or after a
+// millisecond.
 // millisecond).
 #include "millrace/base/clock.h"
 #include "millrace/base/count_argument.h"
@@ -47,8 +48,8 @@ namespace {
 
 using namespace millrace;
 
-// A way to run two halves in parallel: once with an empty body, and once with a body that notes which thread
-// ran each half, as a runtime is free to run both on the caller.
+// Runs two halves in parallel: once with an empty body, and once with a body that records the thread of each
+// half, because a runtime may run both on the caller.
 using Halves = std::array<std::thread::id, 2>;
 struct Contender {
   std::string name;
@@ -68,7 +69,7 @@ struct Percentiles {
   double p99 = 0;
 };
 
-// Sorts `values`. Nearest rank.
+// Sorts `values` and returns a quantile by nearest rank.
 double quantile(std::vector<double>& values, double q) {
   std::ranges::sort(values);
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
@@ -80,7 +81,7 @@ double cpu_seconds(clockid_t clock) {
   return seconds(nanoseconds(time));
 }
 
-// Returns when the process has used less than a tenth of a millisecond in 5.
+// Returns when the process has used less than 0.1 ms of CPU time within 5 ms.
 void wait_until_quiescent() {
   for (;;) {
     const double before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -121,7 +122,7 @@ std::vector<double> ratios(const std::vector<double>& ours, const std::vector<do
   return result;
 }
 
-// Per cent of forks in which the two halves ran on two threads.
+// Percentage of forks whose halves ran on two threads.
 double on_two_threads(const Contender& contender) {
   constexpr int forks = 5000;
   int two = 0;
@@ -134,11 +135,11 @@ double on_two_threads(const Contender& contender) {
   return 100.0 * two / forks;
 }
 
-// Where two halves of a fork meet: each waits for the other, a millisecond at most.
+// A rendezvous for the two halves of a fork: each waits for the other, for at most a millisecond.
 class Meeting {
  public:
   void arrive() {
-    // Two arrivals a fork: the first of a fork makes the count odd, the second even.
+    // Two arrivals per fork: the first makes the count odd, the second even.
     const std::int64_t arrival = arrivals_.fetch_add(1) + 1;
     const std::int64_t both = arrival + arrival % 2;
     static_cast<void>(pool::spin_until([&] { return arrivals_.load() >= both; }, 1'000'000));
@@ -148,7 +149,7 @@ class Meeting {
   std::atomic<std::int64_t> arrivals_ = 0;
 };
 
-// CPU seconds per second that the process uses while nothing is forked, once the linger is over.
+// CPU seconds per second that the process uses without forks, after the linger has ended.
 double idle_cpu() {
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const double before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -189,7 +190,7 @@ int main(int argc, char** argv) {
   const std::vector<Contender> contenders{
       contender("WorkerPool",
                 [&](auto body) {
-                  // The body cannot fail; the status is looked at all the same, as a user would.
+                  // The body cannot fail, but check the status as a user would.
                   if (!team.run([&](int rank) { body(static_cast<std::size_t>(rank)); })) std::abort();
                 }),
       contender("libgomp",

@@ -1,17 +1,17 @@
-// Prints what a frame takes in the structure of x264's low-latency threading, as the report of 2012 to the
-// kernel's developers describes it, with the workers of WorkerPool, oneTBB, OpenMP and threads that wait on
-// condition variables, under the scheduling classes other and batch.
+// Measures the frame time of x264's low-latency threading structure, as described in the 2012 report to the
+// kernel developers. Compares WorkerPool, oneTBB, OpenMP and threads with condition variables, under the
+// scheduling classes other and batch.
 //
 //   frame_structure_compare [rounds] [frames] [threads]
 //
-// A frame of X threads: serially 0.5 ms of preprocessing, while the tails of the frame before are still under
-// way; X analyses of 0.5 ms; the wait for those tails; X encodings of 3 ms, whose end is the end of the frame
-// for the caller, while X tails of 1 ms go on. A job computes for so long on a processor of its own
-// (calibrated once), so that whoever waits for a processor takes longer. A fork-join pool has no job that
-// outlives its fork: there the tails are forked beside the preprocessing of the next frame.
+// A frame with X threads consists of 0.5 ms of serial preprocessing, while the previous frame's tails still
+// run; X analyses of 0.5 ms; the wait for those tails; and X encodings of 3 ms. The frame ends for the caller
+// with the encodings, while X tails of 1 ms continue. A job is calibrated to a fixed amount of work, so it
+// takes longer if it must wait for a processor. In a fork-join pool no job outlives its fork, so there the
+// tails are forked together with the next frame's preprocessing.
 //
-// Every measurement is a process of its own, so that no runtime's threads disturb another's; in each round
-// all take turns in a random order. Printed are the medians over the rounds of a round's median and 99th
+// Each measurement is a separate process, so that one runtime's threads do not disturb another's. Each round
+// runs all of them in random order. Prints the medians over the rounds of each round's median and 99th
 // percentile.
 #include "millrace/base/clock.h"
 #include "millrace/base/count_argument.h"
@@ -57,11 +57,11 @@ void compute(std::int64_t steps) {
   std::uint64_t value = 1;
   for (std::int64_t i = 0; i < steps; ++i) {
     value = value * 6364136223846793005U + 1442695040888963407U;
-    asm volatile("" : "+r"(value));  // NOLINT(hicpp-no-assembler): each step is done
+    asm volatile("" : "+r"(value));  // NOLINT(hicpp-no-assembler): keeps every step
   }
 }
 
-// The shortest of some tries: what the steps take while nobody is in the way.
+// The shortest of several tries: the time of the steps without disturbance.
 double steps_per_ms() {
   constexpr std::int64_t steps = 2'000'000;
   std::int64_t best = INT64_MAX;
@@ -80,7 +80,7 @@ struct Jobs {
 
 using Times = std::vector<double>;
 
-// Calls frame() and notes what each call takes, in ms.
+// Calls frame() and records the duration of each call in ms.
 template <class Frame> Times timed(int frames, Frame frame) {
   Times times;
   for (int i = -warm_up; i < frames; ++i) {
@@ -141,7 +141,7 @@ Times with_openmp(int frames, int threads, Jobs job) {
 #pragma omp parallel num_threads(threads) shared(times)
 #pragma omp single
   times = timed(frames, [&] {
-    // The tails of the frame before are children of this task, and so is what is analysed: groups keep them
+    // The previous frame's tails and the analyses are both children of this task. Task groups keep them
     // apart.
     job(preprocessing_ms);
 #pragma omp taskgroup
@@ -163,7 +163,7 @@ Times with_openmp(int frames, int threads, Jobs job) {
   return times;
 }
 
-// Threads that take jobs from a queue, each waiting on a condition variable, as x264's do.
+// Threads that take jobs from a queue and wait on condition variables, as in x264.
 class Threads {
  public:
   explicit Threads(int count) {
@@ -229,7 +229,7 @@ Times with_threads(int frames, int threads, Jobs job) {
       pool.add(&analyses, [&] { job(analysis_ms); });
     pool.wait(&analyses);
     pool.wait(&tails);
-    // A slice's thread says that it is done, and goes on with its tail.
+    // Each slice's thread reports completion and continues with its tail.
     for (int i = 0; i < threads; ++i)
       pool.add(&encodings, [&] {
         job(encoding_ms);
@@ -259,7 +259,7 @@ struct Outcome {
   double p99 = 0;
 };
 
-// In a process of its own; nothing where that fails.
+// Runs in a separate process; returns false on failure.
 bool measure(const Contender& contender, machine::SchedulingClass scheduling_class, int frames, int threads,
              double per_ms, Outcome& outcome) {
   std::array<int, 2> ends{};

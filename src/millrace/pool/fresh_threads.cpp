@@ -16,13 +16,13 @@ namespace {
 
 using machine::CpuSet;
 
-// What became of one rank's thread; written by the thread, read after the join.
+// The outcome of one rank's thread; written by the thread, read after the join.
 struct Outcome {
   std::optional<Error> unbound;
   std::exception_ptr thrown;
 };
 
-// Threads made for one run, joined on every way out.
+// Threads created for one run, joined on every exit path.
 class JoinedThreads {
  public:
   explicit JoinedThreads(std::size_t capacity) { threads_.reserve(capacity); }
@@ -41,7 +41,8 @@ class JoinedThreads {
   std::vector<std::thread> threads_;
 };
 
-// fn(rank) for [begin, end): the last on this thread, each other on a new thread bound by binding_of(rank).
+// Runs fn(rank) for [begin, end): the last rank on this thread, each other rank on a new thread pinned to
+// binding_of(rank).
 template <class BindingOf>
 Status run_on_fresh_threads(int begin, int end, FunctionRef<void(int rank)> fn, const BindingOf& binding_of) {
   const int own_rank = end - 1;
@@ -101,7 +102,7 @@ Status FreshThreads::run_teams(int parts, FunctionRef<void(int part, Team& team)
     FreshThreads team(static_cast<int>(ranks.end - ranks.begin), bindings);
     fn(part, team);
   };
-  // The thread that leads a part has the part's last rank.
+  // The leader of a part has the part's last rank.
   return run_on_fresh_threads(0, parts, lead, [&](int part) {
     return binding(static_cast<int>(contiguous_part(size_, parts, part).end) - 1);
   });

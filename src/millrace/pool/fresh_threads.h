@@ -1,5 +1,5 @@
-// FreshThreads: a team that makes its threads anew for every run and joins them after it, the classical
-// baseline of the execution-structures paper.
+// FreshThreads: a team that creates threads for every run and joins them afterwards. The classical baseline
+// of the execution-structures paper.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -13,17 +13,15 @@
 
 namespace millrace::pool {
 
-// run_last(n) makes and joins n-1 threads; the calling thread is the last rank. Threads share nothing between
-// runs, so any number of runs may be under way, from any threads; the kernel's limit on threads is the only
-// one.
+// run_last(n) creates and joins n-1 threads; the calling thread has the last rank. Runs share no threads, so
+// any number may be active at once, from any threads, up to the kernel's thread limit.
 //
-// Errors beside those of Team: failure when the system refuses a thread or a binding. Ranks that had started
-// run to their end, the others, the leader included, are not called.
+// In addition to Team's errors, a run fails if the system refuses to create or pin a thread. Ranks that have
+// started run to the end; the others, including the leader, are not called.
 class MILLRACE_EXPORT FreshThreads final : public Team {
  public:
-  // A team of `size` >= 1 (less is taken as 1). bindings[i], if there is one and it is not empty, is where
-  // the thread of rank i is bound before its work; the leader, who is not made by the team, keeps its own
-  // affinity.
+  // A team of `size` >= 1 (smaller values count as 1). The thread of rank i is pinned to bindings[i] if that
+  // exists and is not empty. The leader keeps its own affinity, because the team does not create it.
   explicit FreshThreads(int size, std::span<const machine::CpuSet> bindings = {});
 
   [[nodiscard]] int size() const override { return size_; }
@@ -31,7 +29,7 @@ class MILLRACE_EXPORT FreshThreads final : public Team {
   [[nodiscard]] Status run_teams(int parts, FunctionRef<void(int part, Team& team)> fn) override;
 
  private:
-  // Where the thread of `rank` is to be bound; empty for free.
+  // The CPUs to pin the thread of `rank` to; empty if it is not pinned.
   [[nodiscard]] machine::CpuSet binding(int rank) const;
 
   int size_;

@@ -1,4 +1,4 @@
-// What FreshThreads has beyond the promises of every team (team_test.cpp).
+// Tests what FreshThreads promises beyond Team (team_test.cpp).
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/fresh_threads.h"
 #include "millrace/pool/own_cpus_testing.h"
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 TEST(FreshThreadsTest, every_run_has_threads_of_its_own) {
   FreshThreads team(3);
-  std::set<long> seen;  // of the kernel's thread numbers, which are not reused at once
+  std::set<long> seen;  // the kernel does not reuse thread IDs at once
   for (int run = 0; run < 10; ++run) {
     std::vector<long> threads(3);
     ASSERT_TRUE(team.run([&](int rank) { threads[static_cast<std::size_t>(rank)] = syscall(SYS_gettid); }));

@@ -1,5 +1,5 @@
-// FunctionRef: a borrowed callable, two words wide. Passing work to a team must not allocate, as
-// std::function may.
+// FunctionRef: a non-owning reference to a callable, two words in size. Passing work to a team must not
+// allocate, which std::function may do.
 #pragma once
 
 #include <concepts>
@@ -12,9 +12,9 @@ namespace millrace::pool {
 
 template <class Signature> class FunctionRef;
 
-// Refers to a callable that it does not own: the callable must outlive every call. Binding a temporary in a
-// function's argument is safe for the duration of that function; keeping the reference any longer is not.
-// Copies refer to the same callable. A default-constructed reference is empty and must not be called.
+// The callable must outlive every call. A temporary in a function argument is safe until that function
+// returns, but not longer. Copies refer to the same callable. A default-constructed reference is empty and
+// must not be called.
 template <class R, class... Args> class FunctionRef<R(Args...)> {
  public:
   FunctionRef() = default;

@@ -1,4 +1,4 @@
-// The two Linux system calls by which a thread sleeps until a 32-bit word changes (futex(2)).
+// The two system calls that let a thread sleep until a 32-bit word changes (futex(2)).
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
                   sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t),
               "the kernel reads the word as a plain 32-bit integer");
 
-// Sleeps while `word` holds `expected`. The kernel compares and goes to sleep in one step with respect to
-// futex_wake_one on the same word. May return early (signal, stray wake): callers look at the word again in a
+// Sleeps while `word` holds `expected`. The comparison and the sleep are atomic with respect to
+// futex_wake_one on the same word. May return early (signal, stray wake), so callers check the word in a
 // loop.
 inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
@@ -30,12 +30,12 @@ inline void futex_wait_for(const std::atomic<std::uint32_t>& word, std::uint32_t
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &patience, nullptr, 0);
 }
 
-// Wakes one thread that sleeps on `word`, if there is one. Reads nothing from the word.
+// Wakes one thread that sleeps on `word`, if any. Does not read the word.
 inline void futex_wake_one(const std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-// Wakes all of them.
+// Wakes all threads that sleep on `word`.
 inline void futex_wake_all(const std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
 }

@@ -1,4 +1,4 @@
-// InTurnTeam: a team of any size whose ranks are all run by the calling thread, one after the other.
+// InTurnTeam: a team of any size whose ranks all run on the calling thread, one after another.
 #pragma once
 
 #include "millrace/pool/contiguous_part.h"
@@ -7,8 +7,8 @@
 
 namespace millrace::pool {
 
-// For work that was divided among more ranks than there are threads at the moment. Ranks must not wait for
-// each other. Holds its size only: any thread may use any InTurnTeam at any time, and from within itself.
+// For work that is divided into more ranks than there are threads. Ranks must not wait for each other. Stores
+// only its size, so any thread may use any InTurnTeam at any time, even recursively.
 class InTurnTeam final : public Team {
  public:
   // size: at least 1.

@@ -20,9 +20,9 @@ void Mailbox::hand_over(const Job& job, State as, WakeUp wake) {
   leader_cpu_ = sched_getcpu();
   worker_beside_ = leader_cpu_ == worker_cpu_.load(std::memory_order_relaxed);
   awake_by_ = 0;
-  // release: the job, and all that the leader wrote before, is published to the acquire in receive().
-  // An exchange and not a store: what it returns decides whether somebody has to be woken, and between a load
-  // and a store the worker could fall asleep unseen.
+  // release: publishes the job, and everything the leader wrote before, to the acquire in receive(). An
+  // exchange instead of a store, because its result decides whether to wake the worker. Between a load and a
+  // store the worker could fall asleep unnoticed.
   if (state_.exchange(as, std::memory_order_release) == asleep) {
     const KeptOff elsewhere(worker_.load(std::memory_order_relaxed),
                             wake == WakeUp::elsewhere ? leader_cpu_ : -1);
@@ -32,18 +32,18 @@ void Mailbox::hand_over(const Job& job, State as, WakeUp wake) {
 }
 
 bool Mailbox::take_back_or_await(std::int64_t linger_ns) {
-  // relaxed: it publishes nothing, and what it fails on is looked at by await_done(). A worker that was woken
-  // for the job is on its way, and looks at the state before it sleeps again.
+  // relaxed: it publishes nothing, and on failure await_done() loads the state again. A worker that was woken
+  // for the job checks the state before it sleeps again.
   std::uint32_t expected = offered;
   if (state_.compare_exchange_strong(expected, idle, std::memory_order_relaxed, std::memory_order_relaxed))
     return true;
-  awake_by_ = 0;  // it is awake
+  awake_by_ = 0;  // the worker is awake
   await_done(linger_ns);
   return false;
 }
 
 void Mailbox::await_done(std::int64_t linger_ns) {
-  // acquire: pairs with the release in finish(); the worker's results are visible from here on.
+  // acquire: pairs with the release in finish(). The worker's results are visible from here on.
   const auto done = [this] {
     const std::uint32_t state = state_.load(std::memory_order_acquire);
     return state == idle || state == asleep;
@@ -51,7 +51,7 @@ void Mailbox::await_done(std::int64_t linger_ns) {
   std::int64_t polling_ns = worker_beside_ ? 0 : linger_ns;
   if (polling_ns > 0 && awake_by_ != 0 && !done()) polling_ns = std::max(polling_ns, awake_by_ - now_ns());
   if (spin_until(done, polling_ns)) return;
-  // Announces the sleep. relaxed: it publishes nothing, and a failure is looked at again by done().
+  // Announces the sleep. relaxed: it publishes nothing, and done() checks again after a failure.
   std::uint32_t expected = posted;
   state_.compare_exchange_strong(expected, awaited, std::memory_order_relaxed, std::memory_order_relaxed);
   while (!done())
@@ -59,7 +59,7 @@ void Mailbox::await_done(std::int64_t linger_ns) {
 }
 
 std::exception_ptr Mailbox::take_error() {
-  // The common case must not write: the worker is about to poll this line.
+  // Must not write in the common case, because the worker is about to poll this cache line.
   return error_ ? std::exchange(error_, nullptr) : nullptr;
 }
 
@@ -69,8 +69,8 @@ Job Mailbox::accepted() {
 }
 
 Job Mailbox::receive(std::int64_t linger_ns) {
-  // acquire: pairs with the release in hand_over(). What is offered belongs to whoever changes the state
-  // first, the worker here or the leader in take_back_or_await().
+  // acquire: pairs with the release in hand_over(). An offered job belongs to the thread that changes the
+  // state first: the worker here, or the leader in take_back_or_await().
   const auto arrived = [this] {
     std::uint32_t state = state_.load(std::memory_order_acquire);
     if (state == offered)
@@ -83,9 +83,9 @@ Job Mailbox::receive(std::int64_t linger_ns) {
   if (elsewhere_ && worker_.load(std::memory_order_relaxed).thread == 0)
     worker_.store(Wakeable::here(), std::memory_order_relaxed);
   for (;;) {
-    // Announces the sleep, again where the job that had woken it was taken back. relaxed: it publishes
-    // nothing, and a failure means that a job came, which arrived() sees, or that the sleep is announced
-    // already.
+    // Announces the sleep, again if the job that woke the worker was taken back. relaxed: it publishes
+    // nothing. A failure means that a job has arrived, which arrived() sees, or that the sleep is already
+    // announced.
     std::uint32_t expected = idle;
     state_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed, std::memory_order_relaxed);
     if (arrived()) return accepted();
@@ -98,8 +98,8 @@ void Mailbox::finish(std::exception_ptr error) {
   const int own_cpu = sched_getcpu();
   worker_cpu_.store(own_cpu, std::memory_order_relaxed);
   leader_beside_ = own_cpu == leader_cpu_;
-  // release: the worker's results are published to the acquire in await_done(). An exchange for the same
-  // reason as in post(): the leader may fall asleep between a load and a store.
+  // release: publishes the worker's results to the acquire in await_done(). An exchange for the same reason
+  // as in hand_over(): the leader may fall asleep between a load and a store.
   if (state_.exchange(idle, std::memory_order_release) == awaited) futex_wake_one(state_);
 }
 

@@ -1,4 +1,4 @@
-// The mailbox by itself: one leader, one worker, every mixture of polling and sleeping on the two sides.
+// Tests the mailbox alone: one leader, one worker, and all combinations of polling and sleeping.
 #include "millrace/pool/mailbox.h"
 
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace millrace::pool {
 namespace {
 
-// A worker's loop around a mailbox; ended by the destructor.
+// Runs a worker's loop on a mailbox until destruction.
 class Server {
  public:
   Server(Mailbox& mailbox, std::int64_t linger_ns)
@@ -45,7 +45,7 @@ void pause_about(std::int64_t microseconds) {
   if (microseconds > 0) std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
 }
 
-// Linger of the leader and of the worker in nanoseconds.
+// Linger of the leader and the worker in nanoseconds.
 class MailboxTest : public testing::TestWithParam<std::tuple<std::int64_t, std::int64_t>> {
  protected:
   std::int64_t leader_linger_ns_ = std::get<0>(GetParam());
@@ -54,7 +54,7 @@ class MailboxTest : public testing::TestWithParam<std::tuple<std::int64_t, std::
 };
 
 TEST_P(MailboxTest, every_job_is_done_once_and_its_writes_are_seen) {
-  int value = 0;  // not atomic: the thread sanitizer tells if the mailbox does not order the accesses
+  int value = 0;  // not atomic: the thread sanitizer reports unordered accesses
   const auto add = [&](int rank) { value += rank; };
   for (int i = 1; i <= 5000; ++i) {
     mailbox_.post({add, 2, 0});
@@ -116,7 +116,7 @@ TEST_P(MailboxTest, what_is_offered_is_done_once_or_taken_back) {
     else
       expected += 3;
     ASSERT_EQ(value, expected);
-    // What must be done is done also after what was taken back.
+    // A posted job runs even after an offered one was taken back.
     if (i % 3 == 0) {
       mailbox_.post({add, 2, 0});
       mailbox_.await_done(leader_linger_ns_);
@@ -140,7 +140,7 @@ TEST_P(MailboxTest, a_worker_sleeps_again_when_what_woke_it_was_taken_back) {
 }
 
 TEST(Mailbox, a_leader_does_not_wait_for_a_worker_that_has_not_begun) {
-  Mailbox mailbox;  // whose worker is not even there
+  Mailbox mailbox;  // has no worker at all
   int calls = 0;
   const auto count = [&](int) { ++calls; };
   for (int i = 0; i < 3; ++i) {

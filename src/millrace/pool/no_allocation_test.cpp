@@ -1,5 +1,5 @@
-// A fork, a split and a loop on a pool allocate nothing. Counts calls of operator new in the whole test
-// program; the sanitizers replace that themselves, so the file is empty under them.
+// Checks that a fork, a split and a loop on a pool do not allocate. Counts calls of operator new in the whole
+// test program. Empty under the sanitizers, because they replace operator new themselves.
 #ifndef MILLRACE_SANITIZED
 
 #include "millrace/pool/for_range.h"
@@ -21,7 +21,7 @@ void* operator new(std::size_t size) {
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-// The analyser takes these for callers of operator delete.
+// The analyser takes these functions for callers of operator delete.
 // NOLINTBEGIN(clang-analyzer-cplusplus.NewDelete)
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -6,7 +6,7 @@
 
 namespace millrace::pool {
 
-// The affinity of the calling thread, which has to be readable.
+// The calling thread's affinity, which must be readable.
 inline machine::CpuSet own_cpus() {
   auto cpus = machine::current_thread_affinity();
   EXPECT_TRUE(cpus);

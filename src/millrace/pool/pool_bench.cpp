@@ -1,5 +1,4 @@
-// What the pool costs in its ordinary uses. fork_join_compare_main.cpp has the comparison with other
-// runtimes.
+// The cost of the pool in ordinary use. fork_join_compare_main.cpp compares it with other runtimes.
 #include "millrace/base/clock.h"
 #include "millrace/pool/for_range.h"
 #include "millrace/pool/fresh_threads.h"
@@ -38,7 +37,7 @@ void fork_join_on_fresh_threads(benchmark::State& state) {
 }
 BENCHMARK(fork_join_on_fresh_threads)->Arg(1)->Arg(2)->Arg(4)->UseRealTime();
 
-// A fork of workers that have fallen asleep, as between frames that arrive slowly.
+// Forks to sleeping workers, as between frames that arrive slowly.
 void fork_join_of_sleeping_workers(benchmark::State& state) {
   const auto pool = WorkerPool::create(static_cast<int>(state.range(0))).value();
   PoolTeam team = pool->team();
@@ -51,7 +50,7 @@ void fork_join_of_sleeping_workers(benchmark::State& state) {
 }
 BENCHMARK(fork_join_of_sleeping_workers)->Arg(2)->Arg(4)->UseManualTime();
 
-// 1080 rows of nothing: what dividing a frame costs with each partition and grain.
+// 1080 rows without work: the cost of dividing a frame, for each partition and grain.
 void loop_over_rows(benchmark::State& state) {
   const auto pool = WorkerPool::create(2).value();
   PoolTeam team = pool->team();
@@ -67,7 +66,7 @@ BENCHMARK(loop_over_rows)
                    {1, 16}})
     ->UseRealTime();
 
-// Which sleep to build on: two threads wake each other in turn, once by the bare futex and once by
+// Compares two ways to sleep: two threads wake each other in turn, with the bare futex or with
 // std::atomic::wait.
 template <class Wait, class Wake> void sleeping_round_trip(benchmark::State& state, Wait wait, Wake wake) {
   std::atomic<std::uint32_t> turn = 0;  // even: the benchmark's, odd: the other thread's

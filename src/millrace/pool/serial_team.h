@@ -1,4 +1,5 @@
-// SerialTeam: a team of one, the calling thread. For one worker, and for tests of what runs on a team.
+// SerialTeam: a team that consists of the calling thread. For a single worker, and for tests of code that
+// runs on a team.
 #pragma once
 
 #include "millrace/pool/team.h"
@@ -6,7 +7,7 @@
 
 namespace millrace::pool {
 
-// Stateless: any thread may use any SerialTeam at any time, and from within itself.
+// Stateless: any thread may use any SerialTeam at any time, even recursively.
 class SerialTeam final : public Team {
  public:
   [[nodiscard]] int size() const override { return 1; }

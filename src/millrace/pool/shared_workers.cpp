@@ -15,7 +15,7 @@
 namespace millrace::pool {
 namespace {
 
-// The failure of the lowest rank, kept by whichever thread runs it. Without failures nothing is locked.
+// The failure of the lowest rank, from any thread. Locks only after a failure.
 class SharedFailure {
  public:
   void add(int rank, std::exception_ptr error) {
@@ -26,7 +26,7 @@ class SharedFailure {
     rank_ = rank;
   }
 
-  // After the join.
+  // Call after the join.
   [[nodiscard]] Status status() {
     TeamFailure failed;
     failed.add(rank_, std::move(error_));
@@ -41,7 +41,7 @@ class SharedFailure {
 
 }  // namespace
 
-// The leader and what it was lent.
+// The leader and its borrowed helpers.
 class SharedWorkers::LentTeam final : public Team {
  public:
   LentTeam(const SharedWorkers& workers, int ranks, const std::vector<Helper*>& helpers, WakeUp wake)
@@ -154,8 +154,8 @@ Status SharedWorkers::run(int ranks, FunctionRef<Status(Team& team)> fn, WakeUp 
 Status SharedWorkers::share_out(const std::vector<Helper*>& helpers, WakeUp wake, int first, int end,
                                 FunctionRef<void(int rank)> work) const {
   SharedFailure failed;
-  // relaxed: an atomic read-modify-write alone gives every rank to one thread only; the data that they work
-  // on is published by the mailboxes.
+  // relaxed: the atomic read-modify-write alone gives every rank to only one thread. The mailboxes publish
+  // the data.
   std::atomic<int> next = first;
   const int last = end - 1;
   const auto take = [&](int) {
@@ -168,7 +168,7 @@ Status SharedWorkers::share_out(const std::vector<Helper*>& helpers, WakeUp wake
     helpers[h]->mailbox.offer({take, 0, 0}, wake);
   failed.add(last, caught_from([&] { work(last); }));
   take(0);
-  // No rank is left: who has not begun by now has nothing to do, and is not waited for.
+  // All ranks are taken, so a helper that has not started has nothing to do. Do not wait for it.
   for (std::size_t h = 0; h < useful; ++h)
     std::ignore = helpers[h]->mailbox.take_back_or_await(linger_ns_);
   return failed.status();

@@ -1,4 +1,4 @@
-// SharedWorkers: the process's workers where several threads have work for them at the same time.
+// SharedWorkers: the process's workers for several threads that have work at the same time.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -18,36 +18,37 @@
 
 namespace millrace::pool {
 
-// A WorkerPool has one leader. Here any number of threads lead, each for the time of a call of run(): at any
-// time at most size() threads work, leaders included. A leader brings itself and gets helpers from those that
-// are idle then; work is divided among as many ranks as it asks for, whoever is there to run them.
+// A WorkerPool has one leader. Here any number of threads may lead, each during its call of run(). At most
+// size() threads work at once, including leaders. A leader contributes itself and borrows idle helpers. It
+// may divide the work into any number of ranks, regardless of how many threads run them.
 //
-// Helpers are not bound: where they run is the kernel's choice, but for the moment in which they are woken
-// elsewhere (wake_elsewhere.h).
+// Helpers are not pinned: the kernel places them, except for the moment of a wake-up with WakeUp::elsewhere
+// (wake_elsewhere.h).
 class MILLRACE_EXPORT SharedWorkers {
  public:
-  // At most `workers` >= 1 threads work at once. So long they poll before they sleep, helpers for work and a
-  // leader for its helpers: where the next run comes soon, longer is faster. Usage error when workers < 1,
-  // failure when the system refuses a thread; nothing is left behind then.
+  // At most `workers` >= 1 threads work at once. linger_ns: how long helpers poll for work, and leaders for
+  // helpers, before they sleep. Longer is faster if the next run follows soon. Usage error if workers < 1;
+  // failure if the system refuses a thread, in which case everything is cleaned up.
   [[nodiscard]] static Result<std::unique_ptr<SharedWorkers>>
   create(int workers, std::int64_t linger_ns = WorkerPool::linger_ns);
-  // No run may be under way.
+  // No run may be in progress.
   ~SharedWorkers();
   SharedWorkers(const SharedWorkers&) = delete;
   SharedWorkers& operator=(const SharedWorkers&) = delete;
 
   [[nodiscard]] int size() const { return size_; }
 
-  // How many threads a run gets at most, its leader included; from the next run on. Clamped to [1, size()].
-  // Any thread.
+  // The maximum number of threads per run, including its leader. Applies from the next run on. Clamped to [1,
+  // size()]. Thread-safe.
   void limit_each(int threads);
 
-  // Waits until a thread may work, first come, first served, then calls fn with a team of `ranks` >= 1 that
-  // is led by the calling thread, and returns what fn returns. Helpers are lent for the whole call, and no
-  // more than leave room for the leaders that wait. The team is to be used by the calling thread alone, and
-  // not kept. Ranks must not wait for each other: several of them may fall to one thread, one after the
-  // other. Any thread, but not from within fn.
-  // wake: where helpers wake that sleep.
+  // Waits until a thread may work, first come, first served. Then calls fn with a team of `ranks` >= 1 led by
+  // the calling thread, and returns fn's result. The helpers are lent for the whole call, and enough threads
+  // are left for all waiting leaders. Only the calling thread may use the team, and must not keep it. Ranks
+  // must not wait for each other, because one thread may run several of them in sequence. Any thread may call
+  // run(), but not from within fn.
+  //
+  // wake: on which CPUs sleeping helpers wake.
   [[nodiscard]] Status run(int ranks, FunctionRef<Status(Team& team)> fn, WakeUp wake = WakeUp::anywhere);
 
  private:
@@ -63,21 +64,21 @@ class MILLRACE_EXPORT SharedWorkers {
   // Of [first, end) each rank once, by the calling thread, which begins with the last one, and the helpers.
   [[nodiscard]] Status share_out(const std::vector<Helper*>& helpers, WakeUp wake, int first, int end,
                                  FunctionRef<void(int rank)> work) const;
-  // Both take and give back the right to work, of the leader and of helpers.
+  // Acquire and release the right to work, for the leader and its helpers.
   void begin(int ranks, std::vector<Helper*>& helpers);
   void end(const std::vector<Helper*>& helpers);
 
   const int size_;
   const std::int64_t linger_ns_;
   std::vector<Helper> helpers_;
-  std::atomic<int> limit_;  // relaxed: a number, publishes nothing
+  std::atomic<int> limit_;  // relaxed: publishes only itself
   std::mutex mutex_;
   std::condition_variable freed_;
-  // With the mutex held:
-  int free_;                       // threads more that may work now
-  std::uint64_t next_ticket_ = 0;  // of a leader that comes
-  std::uint64_t serving_ = 0;      // of the one that may begin next
-  std::vector<Helper*> idle_;      // never fewer than free_ - 1
+  // Protected by the mutex:
+  int free_;                       // number of threads that may still start work
+  std::uint64_t next_ticket_ = 0;  // for the next leader that arrives
+  std::uint64_t serving_ = 0;      // the ticket that may start next
+  std::vector<Helper*> idle_;      // at least free_ - 1 helpers
 };
 
 }  // namespace millrace::pool

@@ -102,7 +102,7 @@ TEST(SharedWorkers, NeverLetMoreThreadsWorkThanTheyAre) {
 
 TEST(SharedWorkers, LendHelpersWithinTheLimitOnly) {
   const auto shared = make(4);
-  // Each rank waits until as many threads are there as may be: a helper that is missing would be noticed.
+  // Each rank waits for the maximum number of threads, so a missing helper would be noticed.
   for (const int limit : {1, 2, 4}) {
     shared->limit_each(limit);
     std::mutex mutex;
@@ -184,7 +184,7 @@ TEST(SharedWorkers, ShareALoopOut) {
   EXPECT_TRUE(std::ranges::all_of(visits, [](const auto& count) { return count == 1; }));
 }
 
-#ifndef MILLRACE_SANITIZED  // whose signals come when they suit
+#ifndef MILLRACE_SANITIZED  // the sanitizer delivers signals late
 
 std::set<pid_t> threads_of_this_process() {
   std::set<pid_t> threads;
@@ -196,7 +196,7 @@ std::set<pid_t> threads_of_this_process() {
 std::atomic<int> held = 0;
 std::atomic<bool> release = false;
 
-// Keeps threads from running, as a busy machine does, until its end.
+// Keeps threads from running until destruction, like a busy machine.
 class Holding {
  public:
   Holding() {
@@ -243,10 +243,10 @@ TEST(SharedWorkers, DoNotWaitForAHelperThatDoesNotGetToRun) {
     return ranks.load();
   };
   {
-    std::future<int> done;  // outlives what holds the helpers: a run that waits for them is released then
+    std::future<int> done;  // outlives `holding`, so that a run that waits for the helpers can end
     Holding holding;
     for (const pid_t helper : helpers) {
-      holding.hold(helper);  // one of two, then both
+      holding.hold(helper);  // first one, then both
       done = std::async(std::launch::async, run);
       ASSERT_EQ(done.wait_for(std::chrono::seconds(20)), std::future_status::ready);
       EXPECT_EQ(done.get(), 20);

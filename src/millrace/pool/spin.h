@@ -1,4 +1,4 @@
-// Bounded spinning: waiting awake for what is expected within microseconds.
+// Bounded spinning: polling for an event that is expected within microseconds.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -11,7 +11,7 @@
 
 namespace millrace::pool {
 
-// Tells the core that the thread is only polling, so that a sibling hardware thread gets the execution units.
+// Tells the core that the thread only polls, so that a sibling hardware thread gets the execution units.
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
   _mm_pause();
@@ -22,12 +22,13 @@ inline void cpu_relax() {
 #endif
 }
 
-// Polls `done` until it holds, for about `nanoseconds` at most; returns whether it held. With 0 it asks once.
+// Polls `done` until it is true, for about `nanoseconds` at most. Returns whether it became true. With 0 it
+// polls once.
 template <class Predicate> [[nodiscard]] bool spin_until(Predicate&& done, std::int64_t nanoseconds) {
   if (done()) return true;
   if (nanoseconds <= 0) return false;
-  // The clock costs as much as a hand-over between cores, so it is read between bursts of polls only. A burst
-  // takes about a microsecond, and what arrives during the first never pays for the clock.
+  // Reading the clock costs as much as a hand-over between cores, so it is read only between bursts of polls.
+  // A burst takes about a microsecond. An event during the first burst never pays for the clock.
   constexpr int polls_per_burst = 32;
   for (std::int64_t deadline = 0;;) {
     for (int poll = 0; poll < polls_per_burst; ++poll) {

@@ -1,4 +1,4 @@
-// From the exceptions of a team's members to the one Error of the team.
+// Combines the exceptions of a team's members into one Error.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -9,17 +9,17 @@
 
 namespace millrace::pool {
 
-// Keeps the exception of the lowest rank. A value; not synchronised: the leader fills it after the join.
+// Keeps the exception of the lowest rank. Not synchronised: the leader fills it after the join.
 class MILLRACE_EXPORT TeamFailure {
  public:
-  // To be called in ascending order of rank; null means that the rank succeeded.
+  // Call in ascending order of rank. Null means that the rank succeeded.
   void add(int rank, std::exception_ptr error) {
     if (!error || error_) return;
     error_ = std::move(error);
     rank_ = rank;
   }
 
-  // What Team::run returns.
+  // The result of Team::run.
   [[nodiscard]] Status status() const;
 
  private:
@@ -27,7 +27,7 @@ class MILLRACE_EXPORT TeamFailure {
   int rank_ = 0;
 };
 
-// Calls `call` and returns what it threw, null if nothing.
+// Calls `call` and returns the exception that it threw, or null.
 template <class Call> [[nodiscard]] std::exception_ptr caught_from(Call&& call) noexcept {
   try {
     call();

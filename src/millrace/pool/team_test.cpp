@@ -1,4 +1,4 @@
-// What every Team promises, checked on each kind and several sizes.
+// Tests the promises of Team for each implementation and several sizes.
 #include "millrace/pool/fresh_threads.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/team.h"
@@ -95,14 +95,14 @@ TEST_P(TeamTest, all_ranks_run_side_by_side) {
   std::atomic<int> present = 0;
   ASSERT_TRUE(team().run([&](int) {
     ++present;
-    while (present < size())  // returns only if every rank gets here while the others wait
+    while (present < size())  // ends only if all ranks run at the same time
       std::this_thread::yield();
   }));
   EXPECT_EQ(present, size());
 }
 
 TEST_P(TeamTest, writes_are_visible_across_fork_and_join) {
-  // Not atomic: the thread sanitizer tells if the fork and the join do not order these accesses.
+  // Not atomic: the thread sanitizer reports accesses that the fork and the join do not order.
   std::vector<int> values(static_cast<std::size_t>(size()));
   for (int run = 0; run < 500; ++run) {
     ASSERT_TRUE(team().run([&](int rank) {
@@ -156,7 +156,7 @@ TEST_P(TeamTest, a_lack_of_memory_is_told_in_words) {
 TEST_P(TeamTest, of_several_exceptions_the_lowest_rank_is_told) {
   for (int lowest = 0; lowest < size(); ++lowest) {
     const Status status = team().run([&](int rank) {
-      if (rank >= lowest) throw rank;  // NOLINT: not even a std::exception
+      if (rank >= lowest) throw rank;  // NOLINT: deliberately not a std::exception
     });
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().message, HasSubstr("rank " + std::to_string(lowest) + " "));

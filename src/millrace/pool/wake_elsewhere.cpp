@@ -13,17 +13,17 @@
 namespace millrace::pool {
 namespace {
 
-// As long as the kernel's can be (NR_CPUS), and without memory from anywhere: it is read at every wake-up.
+// As long as the kernel's longest mask (NR_CPUS), and without allocation: it is read at every wake-up.
 using Mask = std::array<machine::MaskWord, 8192 / machine::mask_bits>;
 
-// All that there are, now and later: what somebody has bound has fewer.
+// All possible CPUs, present and future. A pinned thread has fewer.
 Mask all_cpus() {
   Mask all;
   all.fill(~machine::MaskWord{0});
   return all;
 }
 
-// Not 0.
+// Never returns 0.
 std::uint32_t checksum(const Mask& cpus) {
   std::uint64_t sum = 1;
   for (std::size_t i = 0; i < cpus.size(); ++i)

@@ -1,9 +1,10 @@
-// On which CPU a thread wakes: on any, or not on that of the thread that wakes it and goes on.
+// Controls on which CPU a thread wakes: on any, or not on that of the waking thread, which keeps running.
 //
-// In a virtual machine the kernel takes a CPU that sleeps for one that the hypervisor has given to others
-// (vcpu_is_preempted in select_idle_sibling), and the CPU of the waking thread for the better choice. The two
-// then take turns there until it balances its load, some milliseconds later: longer than most forks take.
-// Where the other CPUs are busy with threads of the same work, as those that read and write video, keeping
+// In a virtual machine, the kernel mistakes a sleeping CPU for one that the hypervisor has taken away
+// (vcpu_is_preempted in select_idle_sibling). It then prefers the waking thread's CPU. Both threads take
+// turns there until load balancing separates them some milliseconds later, which is longer than most forks
+// take. If the other CPUs are busy with threads of the same work, such as those that read and write video,
+// avoiding the leader's CPU costs more than it gains.
 // off costs more than it gains.
 #pragma once
 
@@ -15,20 +16,20 @@ namespace millrace::pool {
 
 enum class WakeUp { anywhere, elsewhere };
 
-// A thread that may be kept off a CPU for a moment. A value of 8 bytes.
+// A thread that can be kept off a CPU briefly. A value of 8 bytes.
 struct Wakeable {
   pid_t thread = 0;
-  std::uint32_t cpus = 0;  // that it may use, as a checksum; 0: somebody has bound it, and it is left alone
+  std::uint32_t cpus = 0;  // checksum of the CPUs it may use; 0: pinned by other code, leave it alone
 
-  // The calling thread. Asks the kernel: some microseconds.
+  // Describes the calling thread. Costs some microseconds of system calls.
   [[nodiscard]] static Wakeable here();
 };
 
-// While it exists the thread does not begin to run on `cpu`: made before the thread is woken, destroyed
-// after. Without effect where the thread was bound meanwhile, has no other CPU, or the kernel refuses. What
-// it may use afterwards is what it could use before, also where the process's CPUs change later, or what
-// others have bound it to meanwhile; but for the microsecond between the kernel's answer and the next word to
-// it, in which what others say is lost.
+// Keeps the thread from starting to run on `cpu` during its lifetime. Construct it before the wake-up and
+// destroy it afterwards. No effect if the thread has been pinned meanwhile, has no other CPU, or the kernel
+// refuses. Afterwards the thread may use the same CPUs as before, even if the process's CPUs change later. An
+// affinity that other code sets in the meantime is kept, except in the microsecond between reading the mask
+// and restoring it, in which it is lost.
 class KeptOff {
  public:
   KeptOff(const Wakeable& thread, int cpu);
@@ -38,7 +39,7 @@ class KeptOff {
 
  private:
   pid_t thread_ = 0;           // 0: no effect
-  std::uint32_t without_ = 0;  // the checksum of what it may use meanwhile
+  std::uint32_t without_ = 0;  // checksum of the CPUs without `cpu`
 };
 
 }  // namespace millrace::pool

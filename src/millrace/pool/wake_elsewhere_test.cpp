@@ -18,7 +18,7 @@ namespace {
 
 machine::CpuSet own_cpus() { return *machine::current_thread_affinity(); }
 
-// A thread that sleeps until it is destroyed, after it has called `first`.
+// A thread that calls `first` and then sleeps until destruction.
 class Sleeper {
  public:
   template <class First>
@@ -97,7 +97,7 @@ TEST(WakeElsewhere, HasNoEffectOnThreadsAndCpusThatThereAreNot) {
   EXPECT_EQ(own_cpus(), all);
 }
 
-// Helpers that sleep between the runs, and a leader that goes from CPU to CPU.
+// Helpers that sleep between the runs, with a leader that moves from CPU to CPU.
 TEST(WakeElsewhere, LeavesHelpersWithTheCpusThatTheyHad) {
   const machine::CpuSet all = own_cpus();
   auto workers = SharedWorkers::create(3, 0);

@@ -45,7 +45,7 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::create(int workers, std::span<co
       return failure("cannot start worker {} of {}: {}; use fewer threads", i, workers, error.what());
     }
     worker.thread_id = worker.thread.get_id();
-    // For people who look at threads in top or perf; a refusal harms nobody.
+    // For people who look at threads in top or perf. A refusal is harmless.
     std::ignore = pthread_setname_np(worker.thread.native_handle(), fmt::format("worker-{}", i).c_str());
   }
   if (Status bound = pool->rebind(bindings); !bound) return std::unexpected(bound.error());
@@ -74,7 +74,7 @@ WorkerPool::~WorkerPool() {
     worker.mailbox.post(Job{});
     worker.thread.join();
   }
-  // Best effort: a cpuset that shrank meanwhile may refuse.
+  // Best effort: the kernel may refuse if the cpuset has shrunk.
   if (granted_.back() != home_) std::ignore = machine::bind_current_thread(home_);
 }
 
@@ -126,7 +126,7 @@ Status WorkerPool::rebind(std::span<const CpuSet> bindings) {
         "the CPUs that this thread may use are unknown, so a worker could not be freed again once bound");
   const std::vector<CpuSet> before = granted_;
   const Status bound = bind_to(wanted);
-  // What was granted before can be granted again; if not, the first error is still the one to tell.
+  // The previous sets can usually be granted again. If not, the first error is still the one to report.
   if (!bound) std::ignore = bind_to(before);
   set_lingers();
   return bound;
@@ -155,7 +155,7 @@ Status PoolTeam::fork_join(int begin, int end, FunctionRef<void(int rank)> work,
   };
   const int own_rank = end - 1;
   WorkerPool::Worker& self = leader_of(*this);
-  // Until the join this thread leads no more than its own part.
+  // Until the join this thread leads only its own part.
   const int led_before = std::exchange(self.first_led, team_of(own_rank).first_);
   for (int rank = begin; rank < own_rank; ++rank) {
     const PoolTeam team = team_of(rank);

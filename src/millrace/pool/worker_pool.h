@@ -1,5 +1,4 @@
-// WorkerPool: the threads that do the process's work, made once, with fork-join that costs well under a
-// microsecond.
+// WorkerPool: the process's worker threads, created once. A fork-join costs well under a microsecond.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -20,48 +19,47 @@ namespace millrace::pool {
 
 class PoolTeam;
 
-// W workers, numbered 0 .. W-1. Worker W-1 is the thread that made the pool; the other W-1 are threads of the
-// pool's own. The pool is to be used and destroyed by the thread that made it.
+// W workers, numbered 0 .. W-1. Worker W-1 is the thread that created the pool; the others are threads of the
+// pool. Only the creating thread may use and destroy the pool.
 //
-// An idle worker polls for about `linger_ns`, then sleeps in the kernel and costs nothing. Where workers have
-// to share CPUs (see may_linger) polling would keep the one that is waited for from running: those sleep at
-// once.
+// An idle worker polls for about `linger_ns`, then sleeps in the kernel and costs nothing. Workers that must
+// share CPUs (see may_linger) sleep at once, because polling would keep the awaited thread from running.
 class MILLRACE_EXPORT WorkerPool {
  public:
-  // How long idle workers and waiting leaders poll. A sleep and wake-up take about 5 to 50 us, a longer
-  // linger burns the CPU of others (design, invariant 6).
+  // How long idle workers and waiting leaders poll. A sleep and wake-up take about 5 to 50 us; a longer
+  // linger wastes CPU time that others could use (design, invariant 6).
   static constexpr std::int64_t linger_ns = 10'000;
 
-  // Makes a pool of `workers` >= 1. `bindings` as in rebind(). Usage error when workers < 1 or when a binding
-  // is impossible, failure when the system refuses a thread; nothing is left behind then.
+  // Creates a pool of `workers` >= 1. For `bindings` see rebind(). Usage error if workers < 1 or a binding is
+  // impossible; failure if the system refuses a thread. Cleans up on error.
   [[nodiscard]] static Result<std::unique_ptr<WorkerPool>>
   create(int workers, std::span<const machine::CpuSet> bindings = {});
 
-  // As many as the process may use: by the affinity of the calling thread and the quota of its control group.
+  // Creates as many workers as the process may use, given the calling thread's affinity and the cgroup quota.
   [[nodiscard]] static Result<std::unique_ptr<WorkerPool>> create();
 
-  // Ends and joins the workers and gives the calling thread the affinity back that it had before create(), if
-  // the pool has bound it.
+  // Ends and joins the workers. If the pool pinned the calling thread, restores the affinity that it had
+  // before create().
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   [[nodiscard]] int size() const { return static_cast<int>(workers_.size()); }
 
-  // All workers, led by the thread that made the pool. Valid as long as the pool.
+  // All workers, led by the creating thread. Valid as long as the pool.
   [[nodiscard]] PoolTeam team();
 
-  // Binds worker i, the calling thread being the last, to bindings[i]; an empty set leaves it free, that is,
-  // on every CPU that the calling thread could use when it made the pool. An empty span frees all; any other
-  // size than size() is a usage error. Only between runs, as a run is. On error the arrangement before is put
-  // back and the error names the worker.
+  // Pins worker i to bindings[i]; the last worker is the calling thread. An empty set unpins the worker: it
+  // may use all CPUs that the creating thread could use at creation. An empty span unpins all; any other size
+  // than size() is a usage error. Call it only between runs, from the creating thread. On error the previous
+  // bindings are restored and the error names the worker.
   //
-  // The kernel is asked for what changes only: a pool that is never bound never asks, and works where binding
-  // is not permitted.
+  // Makes system calls only for changes. A pool that is never pinned makes none, and works even if pinning is
+  // not permitted.
   [[nodiscard]] Status rebind(std::span<const machine::CpuSet> bindings);
 
-  // The CPUs that the kernel granted to each worker, read back when it was bound; of workers that never were,
-  // those of the thread that made the pool. Empty sets where the kernel does not tell.
+  // The CPUs that the kernel granted to each worker, read back after pinning. For workers that were never
+  // pinned, the CPUs of the creating thread. Empty sets if the kernel does not report them.
   [[nodiscard]] const std::vector<machine::CpuSet>& granted() const { return granted_; }
 
  private:
@@ -69,9 +67,9 @@ class MILLRACE_EXPORT WorkerPool {
 
   struct alignas(cache_line_pair) Worker {
     Mailbox mailbox;
-    // The rest is read-mostly, or the worker's own.
+    // The rest is read-mostly, or used only by the worker itself.
     std::thread::id thread_id;
-    int first_led = 0;                        // touched by the worker's own thread only
+    int first_led = 0;                        // used only by the worker's own thread
     std::atomic<std::int64_t> linger_ns = 0;  // relaxed: a tuning value, publishes nothing
     std::thread thread;                       // empty for the last worker
   };
@@ -79,31 +77,30 @@ class MILLRACE_EXPORT WorkerPool {
   explicit WorkerPool(int workers);
 
   void serve(Worker& worker);
-  // Binds to sets[i] each worker i that is not there already, and keeps what was granted; on error that of
-  // those which were bound before it.
+  // Pins each worker i to sets[i] unless it already is, and stores the granted sets. On error, stores only
+  // those of the workers that were pinned successfully.
   [[nodiscard]] Status bind_to(std::span<const machine::CpuSet> sets);
   void set_lingers();
 
-  machine::CpuSet home_;  // where the creator could run; empty where the kernel does not tell
+  machine::CpuSet home_;  // the creator's CPUs; empty if unknown
   std::vector<Worker> workers_;
   std::vector<machine::CpuSet> granted_;
 };
 
-// A contiguous range of a pool's workers, led by the last of them. A small value, to be copied freely; it
-// must not outlive the pool.
+// A contiguous range of a pool's workers, led by the last of them. A small value that can be copied freely.
+// It must not outlive the pool.
 //
-// Busy workers cannot be called: at any time each worker may be led by exactly one thread. run_last lends the
-// other members to nobody but the leader's own wait, run_teams lends each part to its leader, and both take
-// them back when they return. A call by another thread, on a kept team whose workers are lent otherwise, or
-// on a team that is already running is a usage error, found by comparing two numbers that only the calling
-// thread writes.
+// Busy workers cannot be called: each worker is led by exactly one thread at any time. run_last reserves the
+// other members for the leader, run_teams lends each part to its leader, and both end that when they return.
+// Usage errors: a call from another thread, on a kept team whose workers are lent elsewhere, or on a running
+// team. The check compares two numbers that only the calling thread writes.
 class MILLRACE_EXPORT PoolTeam final : public Team {
  public:
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] Status run_last(int active, FunctionRef<void(int rank)> fn) override;
   [[nodiscard]] Status run_teams(int parts, FunctionRef<void(int part, Team& team)> fn) override;
 
-  // The team of the last `count` members, under the same leader. 1 <= count <= size(); clamped to that.
+  // The team of the last `count` members, with the same leader. `count` is clamped to [1, size()].
   [[nodiscard]] PoolTeam last(int count) const;
 
  private:
@@ -113,8 +110,8 @@ class MILLRACE_EXPORT PoolTeam final : public Team {
   [[nodiscard]] WorkerPool::Worker& worker(int rank) const { return pool_->workers_[first_ + rank]; }
   // Whether the calling thread may run on the last `active` members now.
   [[nodiscard]] Status check(int active) const;
-  // Runs `work` for each rank in [begin, end) on the worker that leads rank's team, this thread being the one
-  // of the last rank. team_of(rank) is the team which that worker leads meanwhile.
+  // Runs `work` for each rank in [begin, end) on the worker that leads the rank's team; the calling thread
+  // runs the last rank. team_of(rank) is the team that this worker leads during the run.
   template <class TeamOf>
   [[nodiscard]] Status fork_join(int begin, int end, FunctionRef<void(int rank)> work, const TeamOf& team_of);
 
@@ -123,15 +120,15 @@ class MILLRACE_EXPORT PoolTeam final : public Team {
   int size_;
 };
 
-// How many workers the process may use, the calling thread included: its affinity, and the quota of its
-// control group; at least 1.
+// The number of workers that the process may use, including the calling thread: limited by its affinity and
+// the cgroup quota. At least 1.
 [[nodiscard]] MILLRACE_EXPORT int usable_workers();
-// The same with the quota rounded up: they are held up now and then.
+// The same with the quota rounded up. The kernel throttles this many workers now and then.
 [[nodiscard]] MILLRACE_EXPORT int most_usable_workers();
 
-// Which workers may poll when idle: worker i may if the workers confined to CPUs of allowed[i] are no more
-// than those CPUs, so that each can have one to itself. Those whose CPUs are unknown (an empty set) may not.
-// One entry a worker. Pure.
+// Which idle workers may poll. Worker i may if there are no more workers confined to the CPUs of allowed[i]
+// than CPUs, so that each can have its own. Workers with unknown CPUs (an empty set) may not. One entry per
+// worker. Pure.
 [[nodiscard]] std::vector<bool> may_linger(std::span<const machine::CpuSet> allowed);
 
 }  // namespace millrace::pool

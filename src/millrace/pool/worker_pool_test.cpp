@@ -39,7 +39,7 @@ std::unique_ptr<WorkerPool> make_pool(int workers, std::vector<CpuSet> bindings 
 }
 
 // The pool's threads in this process, by the number in their name: whether each sleeps, and how often it has
-// gone to sleep.
+// fallen asleep.
 struct Sleeps {
   bool now = false;
   std::int64_t count = 0;
@@ -66,7 +66,7 @@ double process_cpu_seconds() {
   return seconds(nanoseconds(time));
 }
 
-// However long that takes on a machine that is busy with other things too.
+// Waits as long as it takes on a busy machine.
 void let_workers_fall_asleep() {
   std::map<int, Sleeps> before;
   EXPECT_TRUE(eventually([&] {
@@ -107,7 +107,7 @@ TEST(WorkerPoolTest, an_idle_pool_uses_no_cpu) {
   let_workers_fall_asleep();
   const double before = process_cpu_seconds();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  // One polling worker would use 0.3 s, if the machine has a CPU for it; none uses a thousandth of that.
+  // One polling worker would use 0.3 s if it had a CPU. Sleeping workers use less than a thousandth of that.
   EXPECT_LT(process_cpu_seconds() - before, 0.03);
 }
 
@@ -120,7 +120,7 @@ TEST(WorkerPoolTest, a_loop_wakes_only_as_many_workers_as_it_has_work_for) {
       const auto before = sleeps_of_workers();
       ASSERT_TRUE(for_range(team, 0, items, partition, 1, [](auto, auto, int) {}));
       let_workers_fall_asleep();
-      // Who has woken up has gone to sleep again.
+      // A worker that woke up has gone to sleep again.
       for (const auto& [worker, sleeps] : sleeps_of_workers())
         EXPECT_EQ(sleeps.count > before.at(worker).count, worker >= 5 - items)
             << "worker " << worker << ", items " << items;
@@ -133,7 +133,7 @@ TEST(WorkerPoolTest, no_wake_up_is_lost_over_many_forks_with_random_pauses) {
     const auto pool = make_pool(workers);
     PoolTeam team = pool->team();
     std::mt19937 random(static_cast<unsigned>(workers));
-    // Pauses around the linger, so that posts meet workers that poll, fall asleep and sleep.
+    // Pauses around the linger, so that posts find workers polling, falling asleep and asleep.
     std::uniform_int_distribution<std::int64_t> pause(0, 2 * WorkerPool::linger_ns);
     std::vector<int> calls(static_cast<std::size_t>(workers));
     for (int fork = 0; fork < forks / 2; ++fork) {
@@ -247,7 +247,7 @@ TEST(WorkerPoolTest, last_gives_the_team_of_the_last_workers) {
 
 // --- Affinity. ---
 
-// The masks that the kernel reports from within the workers.
+// The kernel's masks, read from within the workers.
 std::vector<CpuSet> masks_of_workers(WorkerPool& pool) {
   std::vector<CpuSet> masks(static_cast<std::size_t>(pool.size()));
   EXPECT_TRUE(pool.team().run([&](int rank) { masks[static_cast<std::size_t>(rank)] = own_cpus(); }));
