@@ -61,7 +61,8 @@ class MILLRACE_EXPORT SharedWorkers {
 
   SharedWorkers(int workers, std::int64_t linger_ns);
 
-  // Of [first, end) each rank once, by the calling thread, which begins with the last one, and the helpers.
+  // Runs each rank of [first, end) once, on the helpers and on the calling thread, which starts with the
+  // last.
   [[nodiscard]] Status share_out(const std::vector<Helper*>& helpers, WakeUp wake, int first, int end,
                                  FunctionRef<void(int rank)> work) const;
   // Acquire and release the right to work, for the leader and its helpers.

@@ -126,9 +126,9 @@ class MILLRACE_EXPORT PoolTeam final : public Team {
 // The same with the quota rounded up. The kernel throttles this many workers now and then.
 [[nodiscard]] MILLRACE_EXPORT int most_usable_workers();
 
-// Which idle workers may poll. Worker i may if there are no more workers confined to the CPUs of allowed[i]
-// than CPUs, so that each can have its own. Workers with unknown CPUs (an empty set) may not. One entry per
-// worker. Pure.
+// Decides which idle workers may poll. Worker i may if there are no more workers confined to the CPUs of
+// allowed[i] than CPUs, so that each can have its own. Workers with unknown CPUs (an empty set) may not. One
+// entry per worker. Pure.
 [[nodiscard]] std::vector<bool> may_linger(std::span<const machine::CpuSet> allowed);
 
 }  // namespace millrace::pool
