@@ -3,7 +3,6 @@
 //
 // Only the process's own groups and their mounted ancestors are visible. If a container's cgroup namespace
 // hides its parents, their limits stay unknown.
-// whose cgroup namespace hides its parents cannot know their limits.
 #pragma once
 
 #include "millrace/base/export.h"

@@ -21,7 +21,7 @@ enum class AffinityArrangement {
   io_same,      // each worker pinned to its own PU, one of them the I/O thread's
   io_diff,      // each worker pinned to its own PU, on other cores than the I/O thread
   module_diff,  // each worker pinned to its own PU, in other FPU groups (Bulldozer's modules) than the I/O
-                // thread; io_diff if an FPU group is a single core
+                // thread; the same as io_diff if an FPU group is a single core
 };
 
 inline constexpr std::array all_affinity_arrangements{
