@@ -29,7 +29,6 @@ struct Job {
 // Thread-safety: one thread at a time is the leader (post, offer, await_done, take_back_or_await,
 // take_error), and one fixed thread is the worker (receive, finish). The leader may change between two jobs,
 // if the old leader's await_done or take_back_or_await happens before the new leader's post or offer.
-// the old leader's await_done or take_back_or_await happens before the new one's post or offer.
 class alignas(cache_line_pair) Mailbox {
  public:
   // Hands over a job and wakes the worker if it sleeps. The worker must not have a job: call this on a new

@@ -5,7 +5,6 @@
 // turns there until load balancing separates them some milliseconds later, which is longer than most forks
 // take. If the other CPUs are busy with threads of the same work, such as those that read and write video,
 // avoiding the leader's CPU costs more than it gains.
-// off costs more than it gains.
 #pragma once
 
 #include <cstdint>
