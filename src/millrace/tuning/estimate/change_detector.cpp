@@ -8,11 +8,11 @@ namespace {
 
 constexpr double bin_seconds = 0.02;
 constexpr std::size_t min_in_bin = 3;
-constexpr double allowance = 0.06;  // deviations up to this do not add up: about 6 %
+constexpr double allowance = 0.06;  // deviations up to this do not accumulate: about 6 %
 constexpr double threshold = 0.4;
-constexpr double limit = 0.16;  // of what one bin may contribute: a burst of a few bins is no change
+constexpr double limit = 0.16;  // of one bin's contribution: a burst of a few bins is not a change
 constexpr int calibration_bins = 3;
-constexpr double following = 0.05;  // share of the reference renewed by each bin
+constexpr double following = 0.05;  // share of the reference that each bin renews
 
 }  // namespace
 
@@ -29,7 +29,7 @@ bool ChangeDetector::add(double time, double log_cost) {
     bin_start_ = time;
     next_sample_ = time;
   }
-  // Many frames a bin: an evenly spaced sample of them.
+  // With many frames per bin, take an evenly spaced sample.
   if (time >= next_sample_ && in_bin_ < bin_capacity) {
     bin_[in_bin_++] = log_cost;
     next_sample_ += bin_seconds / bin_capacity;

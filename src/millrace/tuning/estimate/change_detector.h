@@ -1,4 +1,4 @@
-// Finds out that the incumbent's cost has changed for good, from its own frames alone.
+// Detects a lasting change of the incumbent's cost from the incumbent's own frames.
 #pragma once
 
 #include <array>
@@ -6,16 +6,16 @@
 
 namespace millrace::tuning {
 
-// Two-sided CUSUM (Page 1954) of log cost against a reference level. Frames are gathered into bins of at
-// least 20 ms and three frames, and the bins' medians are summed, so that neither one burst nor the frame
-// rate matters; the reference follows slowly, so that slow drift is no alarm. A step by
-// 15 % or more is found after five to six bins.
+// Two-sided CUSUM (Page 1954) of log cost against a reference level. Frames are collected in bins of at least
+// 20 ms and three frames. The sums use the medians of the bins, so neither a single burst nor the frame rate
+// matters. The reference follows slowly, so that slow drift raises no alarm. A step of 15 % or more is
+// detected after five to six bins.
 class ChangeDetector {
  public:
-  // One trusted frame of the incumbent. True: the level has changed; the detector then starts from the new
-  // one.
+  // Adds one trusted frame of the incumbent. Returns true if the level has changed; the detector then
+  // restarts from the new level.
   [[nodiscard]] bool add(double time, double log_cost);
-  // There is a new incumbent.
+  // Call this for a new incumbent.
   void reset();
   // exp(new level - old level) of the last alarm.
   [[nodiscard]] double last_change() const { return last_change_; }
@@ -28,7 +28,7 @@ class ChangeDetector {
   std::size_t in_bin_ = 0;
   double bin_start_ = 0;
   double next_sample_ = 0;
-  int bins_ = 0;  // since the reset
+  int bins_ = 0;  // since the last reset
   double reference_ = 0;
   double up_ = 0;
   double down_ = 0;

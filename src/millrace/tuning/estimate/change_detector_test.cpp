@@ -9,8 +9,7 @@ namespace {
 using testing::Noise;
 using testing::SimulatedMachine;
 
-// Seconds from the step until the alarm; frames of `frame` seconds that take `factor` times as long after 5
-// s.
+// Seconds from the step to the alarm. Frames take `frame` seconds, and `factor` times as long after 5 s.
 double delay(double frame, double factor, std::uint64_t seed) {
   SimulatedMachine machine({.drift = 0.02, .burst_every = 1e9}, seed);
   ChangeDetector detector;

@@ -7,19 +7,19 @@
 namespace millrace::tuning {
 namespace {
 
-// Standard deviations of log cost: schedules of one pipeline lie within a factor of 3 or so of each other.
+// Standard deviations of log cost. Schedules of one pipeline are typically within a factor of 3.
 constexpr float constant_variance = 0.3F * 0.3F;
 constexpr float additive_variance = 0.35F * 0.35F;
 constexpr float product_variance = 0.25F * 0.25F;
-// The prior's differences are halved, and may turn out to be worth nothing or all.
+// Half of the prior's differences are believed; their true weight may be anything from none to all.
 constexpr float prior_weight = 0.5F;
 constexpr float prior_weight_variance = 0.4F * 0.4F;
 constexpr float prior_limit = 2.0F;
 
-constexpr float categorical_likeness = 0.4F;  // in the product, where the values differ
-constexpr float ordinal_reach = 2.5F;         // steps over which likeness falls to 1/e
+constexpr float categorical_likeness = 0.4F;  // in the product, for different values
+constexpr float ordinal_reach = 2.5F;         // steps over which the similarity falls to 1/e
 
-constexpr int kept_points = 64;  // when points are thinned out
+constexpr int kept_points = 64;  // after thinning out
 constexpr int kept_recent = 20;
 
 std::vector<float> likeness(const Knob& knob, float categorical) {
@@ -84,7 +84,7 @@ void CostModel::widen(double deviation, double origin, double ceiling) {
   rebuild();
 }
 
-// Of several points of a candidate the last one says it all; of the rest, the last and the best.
+// Keeps the last point of each candidate. Of those, keeps the latest and the best.
 void CostModel::thin_out() {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -135,9 +135,10 @@ void CostModel::covariance_row(int candidate, std::span<float> row) const {
     row[c] += scaled * prior_[c];
 }
 
-// Rank-one conditioning: cov' = cov - r r^T and mean' = mean + r (y - mean) / s, where s is the deviation of
-// the new observation under the posterior so far and r the posterior covariance of all candidates with it,
-// over s. The rows of the points before give the posterior covariance as prior covariance - sum of r_j r_j^T.
+// Rank-one conditioning: cov' = cov - r r^T and mean' = mean + r (y - mean) / s. Here s is the deviation of
+// the new observation under the current posterior, and r the posterior covariance of all candidates with it,
+// divided by s. The rows of earlier points give the posterior covariance as prior covariance - sum of r_j
+// r_j^T.
 void CostModel::condition_on(std::size_t index) {
   const Point& point = points_[index];
   const auto self = static_cast<std::size_t>(point.candidate);

@@ -1,4 +1,4 @@
-// What every candidate is believed to cost, learnt from the few that were measured.
+// Predicts the cost of every candidate from the few that were measured.
 #pragma once
 
 #include "millrace/tuning/space/space.h"
@@ -11,31 +11,35 @@
 namespace millrace::tuning {
 
 // A Gaussian process over the candidates (Rasmussen & Williams 2006, chapter 2) for log cost up to a common
-// constant. The covariance of two candidates is a constant, plus a sum over knobs (each knob's own effect,
-// which carries far: "two threads help"), plus a product over knobs (what is special to a neighbourhood,
-// which is how interacting knobs come in), plus the caller's prior as a linear effect of unknown strength.
-// Ordinal values are the more alike the fewer steps lie between them, categorical ones are equal or not, as
-// in compiler autotuners (Hellsten et al. 2023). The posterior is updated one observation at a time for all
-// candidates at once, O(points x candidates), and read in O(1).
+// constant. The covariance of two candidates is the sum of four parts:
 //
-// Used by one thread. Allocates in the constructor only.
+//   - a constant
+//   - a sum over knobs: the effect of each knob alone, which generalises widely ("two threads help")
+//   - a product over knobs: the effect of a neighbourhood, which models interactions
+//   - the caller's prior as a linear effect of unknown strength
+//
+// Ordinal values are more alike the fewer steps apart they are. Categorical values are equal or not, as in
+// compiler autotuners (Hellsten et al. 2023). Each observation updates the posterior of all candidates, in
+// O(points x candidates). Reading it takes O(1).
+//
+// For one thread. Allocates only in the constructor.
 class CostModel {
  public:
-  // prior: a guess of the relative cost of each candidate, more than 0; empty: none.
+  // prior: a guess of each candidate's relative cost, above 0; empty: no prior.
   CostModel(const Space& space, std::span<const double> prior);
 
-  // Candidate was measured at this log cost, give or take `deviation` (more than 0).
+  // Records a measured log cost with standard deviation `deviation` > 0.
   void observe(int candidate, double log_cost, double deviation);
-  // Makes all observations so far less certain by `deviation`, and takes their levels relative to `origin`,
-  // at most `ceiling`.
+  // Increases the uncertainty of all observations by `deviation`. Makes their levels relative to `origin`,
+  // with a maximum of `ceiling`.
   void widen(double deviation, double origin, double ceiling);
-  // Back to the prior.
+  // Resets the model to the prior.
   void clear();
 
   // Posterior mean and standard deviation of the candidate's log cost.
   [[nodiscard]] double mean(int candidate) const { return mean_[static_cast<std::size_t>(candidate)]; }
   [[nodiscard]] double deviation(int candidate) const;
-  // Observations in use: at most max_points, older and worse ones make room.
+  // Number of observations in use, at most max_points. Older and worse ones are dropped first.
   static constexpr int max_points = 160;
   [[nodiscard]] int points() const { return static_cast<int>(points_.size()); }
 
@@ -46,20 +50,20 @@ class CostModel {
     float variance;
   };
 
-  void condition_on(std::size_t index);  // those before it are in already
+  void condition_on(std::size_t index);  // points before it are already included
   void rebuild();
   void thin_out();
   void covariance_row(int candidate, std::span<float> row) const;
 
   const Space* space_;
   std::size_t size_;
-  std::vector<float> prior_;  // centred log prior; empty: none
-  // For each knob, value by value: how alike two values are, in [0, 1].
+  std::vector<float> prior_;  // centred log prior; empty: no prior
+  // Per knob and pair of values: their similarity in [0, 1].
   std::vector<std::vector<float>> additive_;
   std::vector<std::vector<float>> product_;
   std::vector<Point> points_;
-  // For each point: posterior covariance with all candidates, over its deviation. Room for the most points,
-  // which most streams never touch.
+  // For each point: its posterior covariance with all candidates, divided by its deviation. Allocated for
+  // max_points, which most streams never reach.
   std::unique_ptr<float[]> rows_;
   std::vector<float> mean_;
   std::vector<float> variance_;

@@ -1,4 +1,4 @@
-// The parts that turn frames into estimates: objective, noise level, expected improvement, cost model.
+// Tests the parts that turn frames into estimates: objective, noise level, expected improvement, cost model.
 #include "millrace/tuning/estimate/cost_model.h"
 #include "millrace/tuning/estimate/expected_improvement.h"
 #include "millrace/tuning/estimate/noise_level.h"
@@ -136,7 +136,7 @@ TEST(CostModel, IsSureOfWhatWasMeasuredAndLessSureAfterADoubt) {
   EXPECT_NEAR(model.deviation(17), before, 1e-6);
 }
 
-// What makes it worth having: after a few dozen observations it knows much about hundreds of others.
+// The purpose of the model: after a few dozen observations it predicts hundreds of other candidates.
 TEST(CostModel, PredictsCandidatesThatWereNeverMeasured) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const SimulatedWorkload workload({.tiles = 4}, 1, seed);

@@ -1,4 +1,4 @@
-// The last frames of the incumbent.
+// The incumbent's most recent frames.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace millrace::tuning {
 
-// A ring of the log costs and the seconds of the last few trusted frames of one candidate.
+// A ring buffer with the log costs and seconds of the last trusted frames of one candidate.
 class RecentCosts {
  public:
   static constexpr std::size_t capacity = 16;
@@ -23,14 +23,14 @@ class RecentCosts {
   }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // The last n log costs (as many as there are), in no particular order.
+  // The last n log costs, or fewer if there are not as many, in no particular order.
   [[nodiscard]] std::span<const double> last(std::size_t n, Values& storage) const {
     n = std::min(n, size_);
     for (std::size_t i = 0; i < n; ++i)
       storage[i] = log_costs_[(next_ + capacity - 1 - i) % capacity];
     return std::span(storage).first(n);
   }
-  // Median seconds a frame; 0 where there are none.
+  // Median seconds per frame; 0 if there are no frames.
   [[nodiscard]] double median_seconds() const {
     if (size_ == 0) return 0;
     Values copy = seconds_;

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A store has 4 MB and what SQLite needs beside.
+// A store has 4 MB plus the overhead of SQLite.
 constexpr off_t most_bytes = off_t{64} << 20;
 
 struct Close {
@@ -30,7 +30,7 @@ struct Close {
 };
 using Connection = std::unique_ptr<sqlite3, Close>;
 
-// Makes the first NAME.damaged-N that there is not.
+// Creates the first NAME.damaged-N that does not exist.
 Descriptor make_aside(const fs::path& path, fs::path& aside) {
   constexpr int most = 1000;
   for (int number = 1; number < most; ++number) {
@@ -42,8 +42,8 @@ Descriptor make_aside(const fs::path& path, fs::path& aside) {
   return Descriptor::owned(-1);
 }
 
-// Through the database's own descriptor: closing another one would give up the locks of this process. 0 or an
-// error number.
+// Reads through the database's own descriptor, because closing another one would release the locks of this
+// process. Returns 0 or an error number.
 int copy_to(int to, sqlite3* database) {
   sqlite3_file* file = nullptr;
   sqlite3_int64 size = 0;
@@ -88,7 +88,7 @@ int empty_damaged(const fs::path& path, int patience_ms, fs::path& aside, std::s
     return SQLITE_CANTOPEN;
   }
   int refused = copy_to(copy.get(), database);
-  // On the disk before the original is gone.
+  // Flush the copy to disk before the original is emptied.
   if (refused == 0 && ::fsync(copy.get()) != 0) refused = errno;
   if (const int lost = copy.close(); refused == 0) refused = lost;
   code = SQLITE_IOERR;

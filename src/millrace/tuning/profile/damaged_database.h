@@ -1,4 +1,4 @@
-// A database that is damaged makes room for an empty one, whoever else has it open.
+// Replaces a damaged database with an empty one while other processes may have it open.
 #pragma once
 
 #include <filesystem>
@@ -6,13 +6,13 @@
 
 namespace millrace::tuning {
 
-// Copies a database to NAME.damaged-1, or the next number that is free, for this user
-// alone; then empties it in place. Renamed it must never be: other processes that have it open would take the
-// journal of the new file for theirs, and delete it or play it back. What is not the file itself but a link
-// to it, or far larger than any store, is left alone. The caller knows that the file is damaged, and keeps
-// others from doing the same at once.
+// Copies the database to NAME.damaged-1, or the next free number, readable only for this user. Then empties
+// it in place. It must never be renamed: other processes that have it open would take the new file's journal
+// for their own, and delete or replay it. A link, or a file far larger than any store, is left alone. The
+// caller knows that the file is damaged and prevents concurrent calls.
 //
-// SQLITE_OK, and `aside` is the copy's path. Otherwise the file is untouched, and `reason` says why.
+// Returns SQLITE_OK and sets `aside` to the path of the copy. Otherwise the file is untouched and `reason`
+// says why.
 [[nodiscard]] int empty_damaged(const std::filesystem::path& path, int patience_ms,
                                 std::filesystem::path& aside, std::string& reason);
 

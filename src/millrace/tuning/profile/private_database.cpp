@@ -19,13 +19,13 @@ std::string foreign(const std::filesystem::path& path, uid_t owner) {
   return fmt::format("'{}' belongs to user {}, not to user {}", path.string(), owner, geteuid());
 }
 
-// "" or why the file, in a folder that is open, is not to be used. What a link leads to is used, and left as
-// it is: it may be anybody's.
+// Returns "" or why the file, in an open folder, must not be used. The target of a link is used but never
+// changed, because it may belong to any user.
 std::string keep_file_private(int folder, const std::string& name, const std::filesystem::path& path) {
   struct stat status{};
   if (fstatat(folder, name.c_str(), &status, 0) != 0) return "";
   if (status.st_uid != geteuid()) return foreign(path / name, status.st_uid);
-  // Opening a pipe may take for ever, and a device is no store.
+  // Opening a pipe may block forever, and a device cannot hold a store.
   if (!S_ISREG(status.st_mode)) return fmt::format("'{}' is no regular file", (path / name).string());
   struct stat named{};
   const bool link =
@@ -41,8 +41,8 @@ std::string keep_private(const std::filesystem::path& database) {
   const std::filesystem::path path = database.parent_path();
   const auto folder = open_private_folder(path, FolderUse::make);
   if (!folder) return fmt::format("{}; set XDG_CACHE_HOME to a folder of yours", folder.error().message);
-  // By name within that folder, which nobody else can change any more; opened only where it is new, as
-  // closing it would give up the locks of this process's other connections.
+  // By name within that folder, which other users can no longer change. Open the file only to create it:
+  // closing it would release the locks of this process's other connections.
   const std::string name = database.filename().string();
   std::ignore = Descriptor::owned(
       openat(folder->get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));

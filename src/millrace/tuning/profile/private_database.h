@@ -1,4 +1,4 @@
-// What is learnt of a user's programs is that user's alone.
+// Keeps data learnt about a user's programs private to that user.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +6,11 @@
 
 namespace millrace::tuning {
 
-// Makes the folder of a database (0700, see open_private_folder()) and an empty file (0600) where they are
-// missing, and closes to others what was open to them, the logs beside the file included, but not what links
-// in the folder lead to. "" or, in a few words, why the database is not to be used: folder or file belong to
-// another user, whose word it would be, as where `sudo -E` keeps that user's variables; others may write
-// where they are; or one is no regular file.
+// Creates the database's folder (0700, see open_private_folder()) and an empty file (0600) if they are
+// missing. Removes other users' access to folder, file and logs, but not to the targets of links in the
+// folder. Returns "" or a short reason not to use the database. Reasons: folder or file belong to another
+// user, so the content cannot be trusted (`sudo -E` keeps that user's variables); others may write to a
+// parent folder; or one is not a regular file.
 [[nodiscard]] std::string keep_private(const std::filesystem::path& database);
 
 }  // namespace millrace::tuning

@@ -13,15 +13,15 @@
 
 namespace millrace::tuning {
 
-// What a profile holds for: named fields, opaque to this room ("graph", "frame size", "machine", ...). Two
-// keys are the same where all fields are.
+// Identifies the workload and machine of a profile. The fields ("graph", "frame size", "machine", ...) have
+// no meaning in this module. Keys are equal if all fields are.
 using ProfileKey = std::map<std::string, std::string>;
 
-// Candidates by name, so that a profile outlives changes of the space.
+// Stores candidates by name, so that a profile survives changes of the search space.
 struct Profile {
   struct Cost {
     std::string candidate;
-    double ratio = 1;  // relative to the plan's cost; more than 0
+    double ratio = 1;  // relative to the plan's cost; above 0
     bool operator==(const Cost&) const = default;
   };
   std::string plan;
@@ -30,14 +30,14 @@ struct Profile {
 };
 
 [[nodiscard]] Profile to_profile(const Remembered& remembered, const Space& space);
-// Candidates that the space does not have are left out; nothing where it lacks the plan itself.
+// Omits candidates that are not in the space. Returns nothing if the space lacks the plan itself.
 [[nodiscard]] std::optional<Remembered> from_profile(const Profile& profile, const Space& space);
 
-// {"field": "value", ...}, by the fields' names: of equal keys the same.
+// {"field": "value", ...}, ordered by field name, so equal keys give equal texts.
 [[nodiscard]] std::string to_text(const ProfileKey& key);
 // {"version": 1, "plan": name, "costs": [{"candidate": name, "ratio": number}, ...]}
 [[nodiscard]] std::string to_text(const Profile& profile);
-// Failure where it is no profile or of another version.
+// Fails if the text is not a profile or has another version.
 [[nodiscard]] Result<Profile> parse_profile(std::string_view text);
 
 }  // namespace millrace::tuning

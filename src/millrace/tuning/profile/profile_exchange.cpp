@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* exchange_schema = "millrace.profiles";
 constexpr int exchange_version = 1;
-// Of one; those that runs save have some hundred candidates of less than a hundred bytes.
+// Limit per profile. Those that runs save have about a hundred candidates of less than a hundred bytes each.
 constexpr std::size_t most_profile_bytes = std::size_t{256} << 10;
 
 std::int64_t bytes_of(const ProfileKey& key, const Profile& profile) {

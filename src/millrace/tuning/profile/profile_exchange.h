@@ -1,4 +1,4 @@
-// Profiles on their way from one machine to another, as JSON.
+// Exports and imports profiles between machines as JSON.
 #pragma once
 
 #include "millrace/tuning/profile/profile_store.h"
@@ -16,24 +16,25 @@ struct KeyedProfile {
   bool operator==(const KeyedProfile&) const = default;
 };
 
-// Whether it may travel: those of work that verifies what it starts from. Others hold where they were proven.
+// Whether the profile may be exported. Only profiles of work that verifies its start may; others are valid
+// only on the machine where they were proven.
 [[nodiscard]] bool may_travel(const ProfileKey& key);
 
 // {"schema": "millrace.profiles", "version": 1, "profiles": [{"key": {...}, "plan": ..., "costs": [...]},
-// ...]}; of those that may travel.
+// ...]}. Contains only profiles that may travel.
 [[nodiscard]] std::string export_profiles(const std::vector<KeyedProfile>& profiles);
-// Usage error, of one line that calls it `name`, where it is none or holds one that is not to be had: of
-// other work, without end, or with what would act on a terminal; nothing is taken from it then.
+// Returns a one-line usage error that calls the text `name` if it is not a valid export. All profiles are
+// rejected if one of them is of other work, too large, or contains terminal control characters.
 [[nodiscard]] Result<std::vector<KeyedProfile>> parse_profiles(std::string_view text,
                                                                const std::string& name);
 
 struct Imported {
   int taken = 0;
-  int known = 0;     // the store has one of its own for the same key, which stays
-  int left_out = 0;  // the store is full: nothing of its own makes room for what others have learnt
+  int known = 0;     // already in the store under the same key; the store's own profile stays
+  int left_out = 0;  // the store is full; imported profiles never displace its own
 };
-// Into a store. A profile is where a search begins, never what it ends with: one that is wrong is found out
-// by the first run that measures it, and replaced.
+// Imports into a store. A profile only starts a search and never decides its result. The first run that
+// measures a wrong profile detects and replaces it.
 [[nodiscard]] Result<Imported> import_profiles(const std::vector<KeyedProfile>& profiles,
                                                ProfileStore& store);
 

@@ -1,4 +1,4 @@
-// Profiles in a folder that several machines see, where no database can be: one file for each.
+// Profiles in a folder shared by several machines, where a database cannot be used. One file per profile.
 #pragma once
 
 #include "millrace/tuning/profile/profile.h"
@@ -8,21 +8,20 @@
 
 namespace millrace::tuning {
 
-// Files appear whole, by renaming, so any number of processes and machines may use one folder at once; the
-// last that saves a profile is the one whose profile stays. For the length of a job: nothing is ever removed.
+// Files appear atomically by renaming, so any number of processes and machines may share a folder. The last
+// save of a profile wins. Meant for the duration of a job: files are never removed.
 class ProfileFolder {
  public:
-  // `folder` is made in one that the user named.
+  // `folder` is created in a folder that the user named.
   explicit ProfileFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Nothing where there is none, where others may write, or where the file is not what was saved for that
-  // key.
+  // Returns nothing if there is no such file, if others may write to it, or if it was not saved for that key.
   [[nodiscard]] std::optional<Profile> load(const ProfileKey& key) const;
-  // In the place of an earlier one. Makes the folder, for its owner alone, where it is missing. Failure that
-  // names what cannot be written.
+  // Replaces an earlier profile. Creates the folder, for its owner only, if it is missing. A failure names
+  // what cannot be written.
   [[nodiscard]] Status save(const ProfileKey& key, const Profile& profile) const;
 
-  // The file that holds, or would hold, the profile.
+  // The file of the profile, which may not exist.
   [[nodiscard]] std::filesystem::path file(const ProfileKey& key) const;
 
  private:

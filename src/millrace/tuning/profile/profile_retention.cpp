@@ -7,9 +7,9 @@
 namespace millrace::tuning {
 namespace {
 
-// Less is not worth writing the file anew: it will be used by the next profiles.
+// Smaller amounts are not worth rewriting the file: the next profiles will use them.
 constexpr std::int64_t least_free_pages = 32;
-constexpr std::int64_t least_free_share = 4;  // one page in so many
+constexpr std::int64_t least_free_share = 4;  // at least one page in this many
 
 std::int64_t pragma(sqlite3* database, const char* sql) {
   SqliteStatement statement(database, sql);
@@ -19,8 +19,8 @@ std::int64_t pragma(sqlite3* database, const char* sql) {
 }  // namespace
 
 int forget_beyond(sqlite3* database, const ProfileLimits& limits, const std::string& kept) {
-  // A time of use that lies in the future, from a clock that was wrong, counts as now: it would never grow
-  // old. A program of an earlier version that saves beside this one sets saved_at alone.
+  // A future time of use, caused by a wrong clock, counts as now, because it would never expire. An older
+  // version that saves to the same store sets only saved_at.
   SqliteStatement statement(
       database,
       "WITH uses AS (SELECT id, key, length(CAST(key AS BLOB)) + length(CAST(value AS BLOB)) AS size,"

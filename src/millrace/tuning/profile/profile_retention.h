@@ -1,4 +1,4 @@
-// Which profiles are kept, and the space on disk of those that are not.
+// Decides which profiles are kept, and reclaims the disk space of the others.
 #pragma once
 
 #include <cstdint>
@@ -8,28 +8,27 @@ struct sqlite3;
 
 namespace millrace::tuning {
 
-// A store is held within these by every save. What goes first is what has not been used for longest; being
-// saved and being loaded are uses.
+// Every save enforces these limits. The least recently used profiles are deleted first; both saving and
+// loading count as use.
 struct ProfileLimits {
   int profiles = 500;
-  // Of keys and values; the latest profile is kept whatever its size.
+  // Total size of keys and values. The latest profile is kept regardless of its size.
   std::int64_t bytes = std::int64_t{4} << 20;
   int unused_days = 180;
-  // Of keys that differ in their field "build" alone: a program that is built again and again leaves a
-  // profile that nobody will ask for with every build.
+  // Maximum number of keys that differ only in the field "build". A program under development leaves an
+  // obsolete profile with every build.
   int builds = 2;
-  // How long to wait for another process that keeps the file locked. Whoever has waited so long once waits no
-  // more.
+  // How long to wait for another process that has the file locked. After one wait of this length, later
+  // operations do not wait.
   int patience_ms = 200;
 };
 
-// Deletes the profiles beyond the limits; never the one whose key has the text `kept`. For a connection to a
-// database of the current schema, within a transaction of the caller's or without. SQLITE_OK or what went
-// wrong.
+// Deletes the profiles beyond the limits, but never the one whose key has the text `kept`. The database must
+// have the current schema; a surrounding transaction is optional. Returns SQLITE_OK or the error.
 [[nodiscard]] int forget_beyond(sqlite3* database, const ProfileLimits& limits, const std::string& kept);
 
-// Gives deleted profiles' space back to the file system where it is a good part of the file. Outside of
-// transactions. Best effort: when others are at work on the database it is left to whoever deletes next.
+// Returns the space of deleted profiles to the file system if it is a large part of the file. Call it outside
+// transactions. Best effort: if other processes are using the database, a later deletion does it.
 void shrink(sqlite3* database);
 
 }  // namespace millrace::tuning

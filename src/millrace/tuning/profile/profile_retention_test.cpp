@@ -1,4 +1,4 @@
-// What a store forgets, and that its file on disk becomes smaller.
+// Tests which profiles a store deletes, and that its file shrinks.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/tuning/profile/profile_store.h"
 
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// As an earlier version made it.
+// The schema of version 1.
 constexpr const char* version_1 = "PRAGMA journal_mode = WAL;"
                                   "CREATE TABLE profiles (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,"
                                   " value TEXT NOT NULL, saved_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP);"
@@ -62,7 +62,7 @@ class ProfileRetentionTest : public ::testing::Test {
       found.push_back(one.key.at(field));
     return found;
   }
-  // With whatever lies beside it.
+  // Including the other files of the database.
   [[nodiscard]] std::uintmax_t bytes_on_disk() const {
     std::uintmax_t sum = 0;
     for (const auto& entry : fs::directory_iterator(path_.parent_path()))
@@ -79,7 +79,7 @@ TEST_F(ProfileRetentionTest, BeyondTheNumberTheOnesUnusedForLongestGo) {
   for (const char* name : {"a", "b", "c", "d"})
     ASSERT_TRUE(ProfileStore::open(path_, limits).save(key(name), profile()));
   EXPECT_THAT(names(), UnorderedElementsAre("b", "c", "d"));
-  ASSERT_TRUE(ProfileStore::open(path_, limits).save(key("b"), profile()));  // a use
+  ASSERT_TRUE(ProfileStore::open(path_, limits).save(key("b"), profile()));  // counts as a use
   ASSERT_TRUE(ProfileStore::open(path_, limits).save(key("e"), profile()));
   EXPECT_THAT(names(), UnorderedElementsAre("b", "d", "e"));
 }
@@ -115,9 +115,9 @@ TEST_F(ProfileRetentionTest, ATimeOfUseInTheFutureDoesNotOutliveAllOthers) {
   set_used("y", "+4000 days");
   for (const char* name : {"a", "b", "c"}) {
     ASSERT_TRUE(store.save(key(name), profile()));
-    ::usleep(2000);  // times of use are told apart by the millisecond
+    ::usleep(2000);  // times of use have millisecond resolution
   }
-  // Those that count as used just now, whenever that is, share a place.
+  // Profiles that always count as just used share one place.
   EXPECT_EQ(names().size(), 2U);
   EXPECT_THAT(names(), ::testing::Contains("c"));
   set_used("x", "-1 days");
@@ -176,10 +176,10 @@ TEST_F(ProfileRetentionTest, TheFileStaysBoundedHoweverManyAreSaved) {
   for (int i = 0; i < 300; ++i)
     ASSERT_TRUE(store.save(key(std::to_string(i)), profile(10'000)));
   store = ProfileStore();
-  EXPECT_LT(fs::file_size(path_), 300'000U);  // of 3 MB that were saved
+  EXPECT_LT(fs::file_size(path_), 300'000U);  // of 3 MB saved
 }
 
-// As a tool that shows databases may; a store itself reads and is done.
+// A database viewer may read for long; the store itself only reads briefly.
 TEST_F(ProfileRetentionTest, WhoeverReadsForLongIsNotDisturbedAndTheFileShrinksWhenItHasGone) {
   {
     ProfileStore store = ProfileStore::open(path_);

@@ -26,14 +26,14 @@ namespace fs = std::filesystem;
 
 constexpr int schema_version = 2;
 
-// What SQLite cannot make sense of, or has not the tables that it should have: its plain error is that of our
-// own statements, which are right for a store.
+// Damage is a file that SQLite cannot read or that lacks our tables. SQLite's plain error comes from our own
+// statements, which are correct for an intact store.
 bool damaged(int code) { return code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_ERROR; }
 
 bool locked(int code) { return code == SQLITE_BUSY || code == SQLITE_LOCKED; }
 
-// The connection knows more of its latest error than the number says, and nothing of an earlier one: a
-// rollback, for one, has come between.
+// The connection has a better message, but only for its latest error. After another call, such as a rollback,
+// the message belongs to that call.
 std::string reason_of(int code, sqlite3* database) {
   if (locked(code)) return "another process keeps the file locked";
   return database != nullptr && sqlite3_errcode(database) == code ? sqlite3_errmsg(database)
@@ -44,8 +44,8 @@ int execute(sqlite3* database, const char* sql) {
   return sqlite3_exec(database, sql, nullptr, nullptr, nullptr);
 }
 
-// A transaction; rolled back unless committed. Takes the right to write at once: whoever began as a reader
-// may be refused it however long it waits.
+// A transaction that rolls back unless committed. Takes the write lock at once: upgrading a reader can be
+// refused regardless of the wait.
 class WriteTransaction {
  public:
   explicit WriteTransaction(sqlite3* database)
@@ -70,22 +70,22 @@ class WriteTransaction {
 
 constexpr const char* quick_check = "PRAGMA quick_check(1)";
 
-// Of the schema; 0: there are no tables yet. Negative: it cannot be read.
+// The schema version. 0: there are no tables yet. Negative: unreadable.
 int version_of(sqlite3* database) {
   SqliteStatement statement(database, "PRAGMA user_version");
   return statement.step() == SQLITE_ROW ? static_cast<int>(std::max<std::int64_t>(0, statement.number(0)))
                                         : -1;
 }
 
-// SQLITE_OK or what went wrong.
+// Returns SQLITE_OK or the error.
 int make_tables(sqlite3* database, const ProfileLimits& limits) {
   WriteTransaction transaction(database);
   if (!transaction.begun()) return sqlite3_errcode(database);
-  // Another process may have done it meanwhile.
+  // Another process may have created the tables meanwhile.
   const int version = version_of(database);
   if (version < 0) return sqlite3_errcode(database);
   if (version >= schema_version) return SQLITE_OK;
-  // used_at: when it was last saved, or loaded; exact to the day.
+  // used_at: time of the last save or load, accurate to a day.
   const char* const sql =
       version == 0
           ? "CREATE TABLE profiles (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value TEXT NOT NULL,"
@@ -106,7 +106,7 @@ ProfileKey parse_key(const std::string& text) {
   return key;
 }
 
-// SQLITE_OK or what went wrong.
+// Returns SQLITE_OK or the error.
 int write(sqlite3* database, const ProfileLimits& limits, const std::string& key, const Profile& profile) {
   WriteTransaction transaction(database);
   if (!transaction.begun()) return sqlite3_errcode(database);
@@ -133,7 +133,7 @@ Result<fs::path> default_profile_path() {
   return folder;
 }
 
-// Also while a statement that failed still looks at it: then it closes with that.
+// Also works while a failed statement is still open: the connection then closes with it.
 void ProfileStore::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 ProfileStore ProfileStore::open(const fs::path& path, const ProfileLimits& limits) {
@@ -171,13 +171,13 @@ ProfileStore::Opened ProfileStore::try_open() {
     database_.reset();
     return Opened::unusable;
   }
-  // Earlier versions kept a write-ahead log, whose two files every process made and deleted: half of what
-  // opening took. Whoever cannot switch it off now uses it.
+  // Earlier versions used a write-ahead log. Every process created and deleted its two files, which took half
+  // of the time to open. If the log cannot be switched off now, use it.
   sqlite3_busy_timeout(opened, 0);
   execute(opened, "PRAGMA journal_mode = DELETE");
   sqlite3_busy_timeout(opened, limits_.patience_ms);
-  // Nothing waits for the disk, which would take a tenth of a short run: a power failure may cost
-  // profiles, or leave older ones; a file that it damages is replaced.
+  // Do not wait for the disk, which would take a tenth of a short run. A power failure may lose recent
+  // profiles. A file that it damages is replaced.
   execute(opened, "PRAGMA synchronous = OFF");
   has_tables_ = version > 0;
   if (version == 0 && sqlite3_db_readonly(opened, nullptr) == 1) return give_up(SQLITE_READONLY);
@@ -193,7 +193,7 @@ int ProfileStore::examine(const char* how) {
     if (check.step() != SQLITE_ROW) return sqlite3_errcode(database);
     if (check.text(0) != "ok") return SQLITE_CORRUPT;
   }
-  // Now: another process may have emptied it since it was opened.
+  // Check again: another process may have emptied the file since it was opened.
   const int version = version_of(database);
   if (version < 0) return sqlite3_errcode(database);
   if (version < schema_version) {
@@ -223,7 +223,7 @@ ProfileStore::Opened ProfileStore::open_whole(const char* how) {
   return found == SQLITE_OK ? Opened::ready : give_up(found);
 }
 
-// Under a lock, and only if it is still damaged then: another process may have emptied it meanwhile.
+// Takes a lock and checks again, because another process may have emptied the file meanwhile.
 void ProfileStore::replace_damaged() {
   const auto lock = Descriptor::owned(
       ::open(with_suffix(path_, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -233,7 +233,7 @@ void ProfileStore::replace_damaged() {
   std::string reason = system_reason(refused);
   fs::path aside;
   if (refused == 0) {
-    // What made a statement fail may be what the quick check does not see.
+    // The quick check can miss the damage that made a statement fail.
     if (open_whole("PRAGMA integrity_check(1)") != Opened::damaged) return;
     code = empty_damaged(path_, limits_.patience_ms, aside, reason);
   }
@@ -245,7 +245,7 @@ void ProfileStore::replace_damaged() {
                     path_.string(), reason);
     database_.reset();
   } else {
-    // With tables at once: others have it open, and look for them.
+    // Create the tables at once: other processes have the file open and expect them.
     const bool fresh = open_whole(quick_check) == Opened::ready;
     trouble_ = fmt::format("the profiles in '{}' were damaged: copied to '{}'{}", path_.string(),
                            aside.string(), fresh ? ", starting afresh" : "; " + trouble_);
@@ -288,8 +288,7 @@ Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
     return std::nullopt;
   }
   if (profile && used_long_ago) {
-    // Not for each use, so that loading hardly ever writes; where it cannot, the profile is forgotten the
-    // earlier.
+    // Not on every use, so that loading rarely writes. If the write fails, the profile just expires earlier.
     SqliteStatement statement(database_.get(),
                               "UPDATE profiles SET used_at = CURRENT_TIMESTAMP WHERE key = ?1");
     statement.bind(1, text);

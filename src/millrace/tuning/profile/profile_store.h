@@ -16,56 +16,56 @@ struct sqlite3;
 
 namespace millrace::tuning {
 
-// profiles.db in the user's cache_folder(); failure where there is none.
+// profiles.db in the user's cache_folder(). Fails if there is no such folder.
 [[nodiscard]] Result<std::filesystem::path> default_profile_path();
 
 struct StoredProfile {
-  std::int64_t id = 0;  // stays the same while the profile is stored
+  std::int64_t id = 0;  // constant while the profile is stored
   ProfileKey key;
   std::string saved_at;  // "2024-05-01 12:30:00", UTC
   Result<Profile> profile;
 };
 
-// Every save is one transaction: a process killed in the middle of it leaves the profiles as they were.
-// They wait for each other, but not for long (ProfileLimits::patience_ms): a store that another process keeps
-// locked is unusable from then on. The store is bounded (ProfileLimits), and so is its file: what is deleted
-// gives its space back.
+// Each save is one transaction: killing the process in the middle leaves the profiles unchanged. Processes
+// wait for each other, but only briefly (ProfileLimits::patience_ms). If another process keeps the store
+// locked, it stays unusable. The store and its file are bounded (ProfileLimits): deleted profiles release
+// their disk space.
 //
-// A profile is a help, never a need: where there is no store to be had (a directory that may not be written,
-// a file of a later version), it is empty, keeps nothing and says why in trouble().
+// Profiles are optional. If the store is unavailable (a read-only directory, a file of a later version), it
+// is empty, stores nothing and reports why in trouble().
 //
-// A file that is damaged is copied aside, to NAME.damaged-1 or the next number that is free, and emptied;
-// trouble() tells of it. Whoever saves, lists or clears looks for damage first; whoever opens or loads finds
-// what is in the way.
+// A damaged file is copied to NAME.damaged-1, or the next free number, and emptied; trouble() reports it.
+// save(), list() and clear() check for damage first. open() and load() notice it only if they run into it.
 //
-// Used by one thread. Do not carry it over a fork.
+// For one thread. Do not use it across a fork.
 class ProfileStore {
  public:
-  // Makes directory and file where they are missing, for this user alone, and uses no other user's; brings a
-  // file of an earlier version up to date. Does no more than loading takes, as runs of 15 ms wait for it.
+  // Creates directory and file for this user only if they are missing, and never uses another user's.
+  // Upgrades a file of an earlier version. Does no more than loading needs, because runs of 15 ms wait for
+  // it.
   [[nodiscard]] static ProfileStore open(const std::filesystem::path& path, const ProfileLimits& limits = {});
 
-  // What has gone wrong with the store as a whole since it was opened, in one line for a person; empty:
-  // nothing.
+  // What went wrong with the store as a whole since it was opened, in one line for people; empty if nothing
+  // did.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
-  // The same for whoever does as well without profiles, and says so.
+  // The same, worded as a warning from a program that continues without profiles.
   [[nodiscard]] std::string warning() const;
   [[nodiscard]] const ProfileLimits& limits() const { return limits_; }
   [[nodiscard]] bool usable() const { return database_ != nullptr && !locked_out_; }
 
-  // Looks the file through for damage, where that has not been done yet; saving, listing and clearing begin
-  // with it. Failure where the file is locked for too long, or cannot be written; of damage tells trouble().
+  // Checks the file for damage unless that was done already. save(), list() and clear() call it. Fails if the
+  // file is locked for too long or cannot be written; trouble() reports damage.
   [[nodiscard]] Status ensure_whole();
 
-  // Nothing where there is none, or none that this version can read. Failure where the file cannot be read,
-  // or is locked for too long. Counts as a use of the profile.
+  // Returns nothing if there is no profile that this version can read. Fails if the file cannot be read or is
+  // locked for too long. Counts as a use of the profile.
   [[nodiscard]] Result<std::optional<Profile>> load(const ProfileKey& key);
-  // In the place of an earlier one of the same key. Forgets others that are beyond the limits. Does nothing
-  // on a store that is not usable.
+  // Replaces an earlier profile with the same key and deletes others beyond the limits. Does nothing if the
+  // store is unusable.
   [[nodiscard]] Status save(const ProfileKey& key, const Profile& profile);
-  // The latest first.
+  // Latest first.
   [[nodiscard]] Result<std::vector<StoredProfile>> list();
-  // Forgets one or all; returns how many there were.
+  // Deletes one profile or all, and returns the number deleted.
   [[nodiscard]] Result<int> clear(std::optional<std::int64_t> id = std::nullopt);
 
  private:
@@ -76,14 +76,14 @@ class ProfileStore {
 
   enum class Opened { ready, damaged, unusable };
   [[nodiscard]] Opened try_open();
-  // Looks for damage and makes what tables are missing: what is needed before writing, and takes longer than
-  // opening. SQLITE_OK or what it found.
+  // Checks for damage and creates missing tables. Needed before writing, and slower than opening. Returns
+  // SQLITE_OK or the error.
   [[nodiscard]] int examine(const char* how);
   [[nodiscard]] Opened open_whole(const char* how);
   Opened give_up(int code);
-  // Empty and usable afterwards, or not usable; trouble() says which.
+  // Leaves the store either empty and usable, or unusable; trouble() says which.
   void replace_damaged();
-  // No statement and no transaction may be under way.
+  // Requires that no statement or transaction is active.
   [[nodiscard]] std::unexpected<Error> broken(int code);
 
   std::filesystem::path path_;
@@ -91,7 +91,7 @@ class ProfileStore {
   Database database_;
   std::string trouble_;
   bool has_tables_ = false;
-  bool whole_ = false;  // when it was looked through
+  bool whole_ = false;  // as of the last check
   bool locked_out_ = false;
 };
 

@@ -1,4 +1,5 @@
-// What a run waits for its profile: the store opened, asked and closed, as runs of 15 ms do it once.
+// The time that a run waits for its profile: opening, querying and closing the store, as a run of 15 ms does
+// once.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/tuning/profile/profile_store.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 ProfileKey key(std::int64_t number) { return {{"graph", "blur"}, {"number", std::to_string(number)}}; }
 
-// Arguments: profiles in the store, each of 50 candidates, as those of long runs have.
+// Argument: number of profiles in the store, each with 50 candidates, as in long runs.
 void open_and_load(benchmark::State& state) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "profiles.db";

@@ -45,7 +45,7 @@ class ProfileStoreTest : public ::testing::Test {
     EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(database);
   }
-  // A store of 40 profiles whose header is whole.
+  // Damages a store of 40 profiles but leaves its header intact.
   void damage_inside() const {
     fs::remove(path_);
     {
@@ -57,7 +57,7 @@ class ProfileStoreTest : public ::testing::Test {
     file.seekp(4096);
     file << std::string(20000, '\xff');
   }
-  // Runs in a process of its own; true if it came to its end.
+  // Runs in a separate process. Returns true if that process finished.
   template <class Work> static pid_t in_process(const Work& work) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -67,7 +67,7 @@ class ProfileStoreTest : public ::testing::Test {
     return child;
   }
 
-  // Of tests in which many want the file at once, on a machine that may be busy.
+  // For tests with many processes that want the file at once, on a possibly busy machine.
   static constexpr ProfileLimits patient{.patience_ms = 20'000};
 
   TemporaryFolder folder_;
@@ -214,7 +214,8 @@ TEST_F(ProfileStoreTest, OthersThatHaveADamagedFileOpenGoOnWithTheFreshOne) {
   EXPECT_FALSE(fs::exists(path_.string() + ".damaged-2"));
 }
 
-// As a power failure may leave it: pages of one save are there, others are not, and each is well-formed.
+// A power failure may leave this: some pages of one save are written, others are not, and each is
+// well-formed.
 TEST_F(ProfileStoreTest, DamageThatOnlyAStatementMeetsIsReplacedToo) {
   constexpr std::size_t page = 4096;
   const auto bytes_of = [&] {
@@ -246,7 +247,7 @@ TEST_F(ProfileStoreTest, DamageThatOnlyAStatementMeetsIsReplacedToo) {
   }
 }
 
-// SQLite opens it, and calls what is wrong with it no damage.
+// SQLite can open it and does not report its problem as damage.
 TEST_F(ProfileStoreTest, WhatIsNoStoreOfOursIsReplacedToo) {
   const auto with_byte = [&](std::streamoff at) {
     return [this, at] {
@@ -317,7 +318,7 @@ TEST_F(ProfileStoreTest, WhatIsFarLargerThanAnyStoreOrALinkIsLeftAlone) {
   EXPECT_EQ(fs::file_size(target), 633U);
 }
 
-// Half of what short runs waited for the store were the two files of a write-ahead log.
+// The two files of a write-ahead log took half of the time that short runs waited for the store.
 TEST_F(ProfileStoreTest, WhoeverOnlyLoadsLeavesAndMakesNoOtherFile) {
   const auto files = [&] {
     return std::distance(fs::directory_iterator(path_.parent_path()), fs::directory_iterator());
@@ -329,7 +330,7 @@ TEST_F(ProfileStoreTest, WhoeverOnlyLoadsLeavesAndMakesNoOtherFile) {
     EXPECT_EQ(fs::file_size(path_), 0U) << "tables are made for what is saved";
   }
   EXPECT_TRUE(ProfileStore::open(path_).save(key(1), profile(1)));
-  execute("PRAGMA journal_mode = WAL");  // as earlier versions left it
+  execute("PRAGMA journal_mode = WAL");  // as in earlier versions
   for (int round = 0; round < 2; ++round) {
     ProfileStore store = ProfileStore::open(path_);
     EXPECT_EQ(load(store, 1), profile(1));
@@ -410,7 +411,7 @@ TEST_F(ProfileStoreTest, WithoutAPlaceToWriteItWarnsOnceAndKeepsNothing) {
   EXPECT_EQ(*store.clear(), 0);
 }
 
-// Locks the file as another process would.
+// Locks the file like another process.
 class Locked {
  public:
   Locked(const fs::path& path, const char* how) {
@@ -466,7 +467,7 @@ TEST_F(ProfileStoreTest, OneThatIsLockedSinceItWasOpenedSaysSo) {
   }
 }
 
-// Root may write where the mode says that nobody may; so the store is opened as somebody else.
+// Root can write regardless of the mode, so the store is opened as another user.
 TEST_F(ProfileStoreTest, WhyAFileThatCannotBeWrittenIsOfNoUseIsSaid) {
   constexpr uid_t nobody = 65534;
   const bool root = ::geteuid() == 0;
@@ -536,7 +537,7 @@ TEST_F(ProfileStoreTest, IsReadByNobodyElse) {
   };
   const mode_t before = ::umask(0);
   fs::create_directories(path_.parent_path());
-  std::ofstream(path_).close();  // as an earlier version left it
+  std::ofstream(path_).close();  // as in earlier versions
   EXPECT_EQ(mode_of(path_), 0666U);
   ProfileStore store = ProfileStore::open(path_);
   EXPECT_TRUE(store.save(key(1), profile(1)));
@@ -561,7 +562,7 @@ TEST_F(ProfileStoreTest, LeavesWhatLinksLeadToAsItIs) {
   }
 }
 
-// Opening one would wait for ever.
+// Opening one of these would block forever.
 TEST_F(ProfileStoreTest, DoesWithoutWhereSomethingElseHasItsNames) {
   const fs::path pipe = folder_.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

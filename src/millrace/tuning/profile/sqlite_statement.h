@@ -1,4 +1,4 @@
-// One prepared statement of SQLite.
+// A prepared SQLite statement.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace millrace::tuning {
 
-// Used by the thread that uses the connection, which must outlive it. As long as it has a row, the connection
-// is in the middle of a transaction.
+// For the thread that uses the connection, which must outlive the statement. While the statement has a row,
+// the connection has an open transaction.
 class SqliteStatement {
  public:
   SqliteStatement(sqlite3* database, const char* sql) {
@@ -22,7 +22,7 @@ class SqliteStatement {
     sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
   }
   void bind(int index, std::int64_t number) { sqlite3_bind_int64(statement_, index, number); }
-  // SQLITE_ROW, SQLITE_DONE or an error; also that of a statement that could not be prepared.
+  // Returns SQLITE_ROW, SQLITE_DONE or an error, including errors from preparing the statement.
   int step() { return statement_ == nullptr ? SQLITE_MISUSE : sqlite3_step(statement_); }
   [[nodiscard]] std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
   [[nodiscard]] std::string text(int column) const {

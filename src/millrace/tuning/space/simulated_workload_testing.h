@@ -1,5 +1,4 @@
-// Streams of frames on a machine that does not exist: candidates with known costs, and the noise of a shared
-// one.
+// Simulated streams of frames: candidates with known costs, and the noise of a shared machine.
 #pragma once
 
 #include "millrace/tuning/space/objective.h"
@@ -15,13 +14,13 @@
 
 namespace millrace::tuning::testing {
 
-// What real run times show: most frames within some percent of each other, rare frames several times slower,
-// a speed that wanders, and bursts in which somebody else has the processor.
+// Models real run times: most frames are within a few percent of each other, and rare frames are several
+// times slower. The machine's speed drifts, and in bursts other processes take the processor.
 struct Noise {
-  double sigma = 0.05;          // of a frame's log cost
-  double outlier_share = 0.01;  // of frames, which take 2 to 10 times as long
-  double drift = 0.08;          // standard deviation of the machine's log speed: +-15 % in the main
-  double drift_seconds = 5;     // over which it forgets itself
+  double sigma = 0.05;          // standard deviation of a frame's log cost
+  double outlier_share = 0.01;  // share of frames that take 2 to 10 times as long
+  double drift = 0.08;          // standard deviation of the machine's log speed: usually within +-15 %
+  double drift_seconds = 5;     // time constant of the drift
   double burst_every = 5;       // seconds between two bursts, on average
   double burst_seconds = 0.05;
   double burst_slowdown = 1.6;
@@ -31,12 +30,12 @@ struct Noise {
 struct WorkloadSize {
   int structures = 6;
   int fusions = 4;
-  int tiles = 6;  // values of each side
+  int tiles = 6;  // values per dimension
   int threads = 2;
   int in_flight = 2;
 };
 
-// Costs with interactions between the knobs, drawn by the seed. Structures 0 to 2 have no tiles.
+// Costs with interactions between the knobs, drawn from the seed. Structures 0 to 2 have no tiles.
 class SimulatedWorkload {
  public:
   SimulatedWorkload(WorkloadSize size, double best_seconds, std::uint64_t seed)
@@ -44,8 +43,8 @@ class SimulatedWorkload {
     redraw(seed);
   }
 
-  // Another situation: other costs for the same candidates, unlike the ones before by about `change` in log
-  // cost.
+  // Changes the situation: new costs for the same candidates, which differ from the previous ones by about
+  // `change` in log cost.
   void redraw(std::uint64_t seed, double change = 1) {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> normal;
@@ -59,7 +58,7 @@ class SimulatedWorkload {
         walk += draw(0.12);
       }
     }
-    // Each structure has a tile size of its own and its own taste in fusion and threads.
+    // Each structure has its own best tile size and its own preferences for fusion and threads.
     std::vector<double> tile_width;
     std::vector<double> tile_height;
     std::vector<double> taste;
@@ -93,7 +92,7 @@ class SimulatedWorkload {
       cost -= least;
   }
 
-  // Another process takes a share of the machine: candidates with more threads suffer more.
+  // Simulates another process that takes a share of the machine: candidates with more threads suffer more.
   void load_a_core(double slowdown_per_thread) {
     for (int c = 0; c < space_.size(); ++c) {
       log_cost_[static_cast<std::size_t>(c)] += slowdown_per_thread * space_.values(c)[4];
@@ -106,10 +105,10 @@ class SimulatedWorkload {
   [[nodiscard]] double seconds(int candidate) const {
     return best_seconds_ * std::exp(log_cost_[static_cast<std::size_t>(candidate)]);
   }
-  // Cost relative to the best.
+  // Cost relative to the best candidate.
   [[nodiscard]] double ratio(int candidate) const { return seconds(candidate) / seconds(best_); }
 
-  // A guess such as a simple model makes: right about the larger differences only.
+  // A guess like that of a simple model: correct only about larger differences.
   [[nodiscard]] std::vector<double> prior(std::uint64_t seed, double error = 0.4) const {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> normal;
@@ -124,7 +123,7 @@ class SimulatedWorkload {
     }
     return prior;
   }
-  // Fused candidates share a compilation for each structure and fusion.
+  // Candidates with fusion share one compilation per structure and fusion.
   [[nodiscard]] std::vector<int> builds() const {
     std::vector<int> builds;
     for (int c = 0; c < space_.size(); ++c) {
@@ -161,8 +160,8 @@ class SimulatedWorkload {
   int best_ = 0;
 };
 
-// Draws the time of one frame after another. Two machines with the same seed have the same speed and bursts
-// at the same times, whatever ran on them.
+// Simulates the time of successive frames. Machines with equal seeds have equal speed and bursts at equal
+// times, regardless of the candidates that ran.
 class SimulatedMachine {
  public:
   SimulatedMachine(const Noise& noise, std::uint64_t seed)
@@ -171,12 +170,12 @@ class SimulatedMachine {
   }
 
   [[nodiscard]] double time() const { return time_; }
-  // Slowdown of the machine at this moment; 1: as the workload says.
+  // Current slowdown of the machine; 1: nominal speed.
   [[nodiscard]] double weather() const {
     return std::exp(drift_) * (time_ < burst_end_ ? noise_.burst_slowdown : 1);
   }
 
-  // Runs one frame that takes `seconds` in quiet.
+  // Runs one frame that takes `seconds` on an idle machine.
   double run(double seconds) {
     double taken = seconds * weather() * std::exp(noise_.sigma * normal_(frames_));
     if (uniform_(frames_) < noise_.outlier_share) taken *= 2 + 8 * uniform_(frames_);

@@ -36,8 +36,8 @@ Status check(const std::vector<Knob>& knobs) {
   return {};
 }
 
-// The next combination in lexicographic order that differs in one of the first `length` values; the rest are
-// 0. The place of the first value that is another now; nothing after the last combination.
+// Advances to the next combination in lexicographic order that differs in one of the first `length` values;
+// the rest become 0. Returns the position of the first changed value, or nothing after the last combination.
 std::optional<std::size_t> next_combination(std::span<int> values, std::size_t length,
                                             const std::vector<Knob>& knobs) {
   std::ranges::fill(values.subspan(length), 0);
@@ -54,7 +54,8 @@ Result<Space> Space::make(std::vector<Knob> knobs, const Valid& valid, Wording w
   if (Status checked = check(knobs); !checked) return std::unexpected(checked.error());
   Space space;
   std::vector<int> values(knobs.size(), 0);
-  // The length of the shortest beginning that nothing valid has; the knobs before `changed` were asked about.
+  // The length of the shortest prefix without a valid combination. Prefixes that end before `changed` have
+  // already been checked.
   const auto dead_end = [&](std::size_t changed) {
     for (std::size_t length = changed + 1; begins && length < values.size(); ++length)
       if (!begins(std::span(values).first(length))) return length;

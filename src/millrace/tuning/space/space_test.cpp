@@ -39,7 +39,7 @@ TEST(Space, DoesNotFindWhatIsNotInIt) {
   }
 }
 
-// Whatever is pruned, the candidates are the same, in the same order.
+// Pruning does not change the candidates or their order.
 TEST(Space, AsksNothingBehindABeginningThatNoCombinationHas) {
   const std::vector<Knob> knobs{{"a", {"0", "1", "2"}}, {"b", {"0", "1"}}, {"c", {"0", "1", "2", "3"}}};
   int asked = 0;
@@ -60,7 +60,7 @@ TEST(Space, AsksNothingBehindABeginningThatNoCombinationHas) {
   ASSERT_EQ(pruned->size(), whole->size());
   for (int c = 0; c < whole->size(); ++c)
     EXPECT_EQ(pruned->name_of(c), whole->name_of(c));
-  // Each once, and none that is complete.
+  // Each prefix once, and no complete combination.
   EXPECT_EQ(beginnings, (std::vector<std::vector<int>>{{0}, {0, 0}, {0, 1}, {1}, {2}, {2, 0}, {2, 1}}));
 }
 

@@ -6,9 +6,9 @@
 namespace millrace::tuning {
 namespace {
 
-// Frames of the challenger's blocks after the one that warms up: few as long as it may be bad.
+// Frames of the challenger's blocks after the warm-up frame. Few at first, because the challenger may be bad.
 constexpr std::array<std::size_t, 7> block_lengths = {1, 2, 4, 6, 8, 8, 8};
-// A tail shows in longer blocks only.
+// A tail shows only in longer blocks.
 constexpr std::array<std::size_t, 7> tail_block_lengths = {1, 4, 8, 12, 16, 16, 16};
 constexpr std::size_t min_incumbent_block = 3;
 
@@ -19,8 +19,8 @@ constexpr double last_promotion_bound = 1.5;  // when all frames are used up
 constexpr std::size_t min_pairs_to_promote = 2;
 
 constexpr double hopeless_warm_up = 1.386;        // log 4: more than cold caches explain
-constexpr double median_inefficiency = 1.3;       // variance of robust block levels over that of means
-constexpr double block_variance = 0.008 * 0.008;  // between blocks, however many frames they have
+constexpr double median_inefficiency = 1.3;       // variance of robust block levels relative to means
+constexpr double block_variance = 0.008 * 0.008;  // between blocks, regardless of their length
 constexpr double outlier_bound = 3;
 
 }  // namespace
@@ -79,7 +79,7 @@ void Race::estimate(std::span<const Pair> pairs) {
     sum += ratio / pair.variance;
   }
   log_ratio_ = sum / weights;
-  double scatter = 0;  // expected: 1 for each pair beyond the first
+  double scatter = 0;  // expectation: 1 for each pair beyond the first
   for (const Pair& pair : pairs) {
     const double off = (pair.log_ratio - log_ratio_) * (pair.log_ratio - log_ratio_) / pair.variance;
     scatter += std::min(off, outlier_bound * outlier_bound);
@@ -119,7 +119,7 @@ Verdict Race::tell(double log_cost, bool trusted) {
   if (!challengers_turn_) return Verdict::open;
   const Level earlier = before_;
   before_ = level;
-  if (challenger_.weight == 0) return Verdict::open;  // that was the block to begin with
+  if (challenger_.weight == 0) return Verdict::open;  // the initial incumbent block
   const double weight = level.weight + earlier.weight;
   pair_[pairs_++] = pair_with({(level.level + earlier.level) / 2, weight});
   return after_pair();

@@ -1,4 +1,4 @@
-// One race: a challenger against the incumbent, in interleaved blocks of frames, ended as soon as it is
+// A race: compares a challenger with the incumbent in interleaved blocks of frames, and ends as soon as it is
 // decided.
 #pragma once
 
@@ -11,48 +11,50 @@
 namespace millrace::tuning {
 
 enum class Verdict {
-  open,           // go on
-  clearly_worse,  // within the first block
+  open,           // continue
+  clearly_worse,  // decided within the first block
   not_better,     // cannot be better by more than the margin
-  undecided,      // all frames used, no difference to act on
+  undecided,      // all frames used without a significant difference
   better,
 };
 
-// Blocks alternate: challenger, incumbent, challenger, ... A block begins with one frame that warms caches,
-// which is counted only where it is trusted. The challenger's block is compared with the incumbent's blocks
-// on both sides of it: a linear drift of the machine's speed cancels out. The log ratios of the pairs are
-// averaged, weighted by their frames and bounded around their median (Huber 1964), with the interval from the
-// frames' noise or from the pairs' own scatter, whichever is wider. As in Hoeffding races (Maron & Moore
-// 1994) the challenger leaves when its interval says so; the intervals are normal ones at a fixed level for
-// each look instead of bounds that hold for all looks together: a good candidate lost by chance comes back
-// when the cost model still believes in it, and a bad one let through is only a few percent worse.
+// Blocks alternate: challenger, incumbent, challenger, ... A block begins with one frame that warms caches
+// and counts only if it is trusted. Each challenger block is compared with the incumbent blocks before and
+// after it, which cancels a linear drift of the machine's speed. The log ratios of the pairs are averaged,
+// weighted by frames and clamped around their median (Huber 1964). The interval comes from the frames' noise
+// or from the scatter of the pairs, whichever is wider.
+//
+// As in Hoeffding races (Maron & Moore 1994), the interval decides when the challenger leaves. The intervals
+// are normal at a fixed level for each look, instead of bounds that hold for all looks together. A good
+// candidate that loses by chance returns if the cost model still believes in it. A bad one that wins by
+// chance is only a few percent worse.
 class Race {
  public:
-  // Differences of log cost up to this are never worth a switch.
+  // Smaller differences of log cost are never worth a switch.
   static constexpr double least_margin = 0.01;
 
   struct Next {
     bool challenger = false;
-    int batches = 1;  // left of the block
+    int batches = 1;  // left in the block
   };
 
-  // margin: log ratio, at least least_margin, by which a challenger must promise to be better to stay in the
-  // race. noise: standard deviation of the log cost of a frame. before: log costs of the incumbent's last
-  // frames; with fewer than 2 the race begins with a block of the incumbent.
+  // margin: the log ratio by which a challenger must promise to be better to stay in the race; at least
+  // least_margin. noise: standard deviation of a frame's log cost. before: log costs of the incumbent's last
+  // frames; with fewer than 2, the race begins with an incumbent block.
   Race(const Objective& objective, double margin, double noise, std::span<const double> before);
 
   [[nodiscard]] Next next() const;
-  // An observation of what next() asked for. Untrusted: the first of a block warms up and counts only when it
-  // is several times slower; others count with twice the noise.
+  // An observation of the frames that next() requested. If untrusted, the first of a block counts only as
+  // warm-up unless it is several times slower. Others count with twice the noise.
   [[nodiscard]] Verdict tell(double log_cost, bool trusted);
 
-  // Estimate of the log ratio challenger / incumbent, and the standard error of it.
+  // Estimate of the log ratio challenger / incumbent, and its standard error.
   [[nodiscard]] double log_ratio() const { return log_ratio_; }
   [[nodiscard]] double error() const { return error_; }
   [[nodiscard]] int pairs() const { return static_cast<int>(pairs_); }
-  // The next observation is the first of its block.
+  // Whether the next observation is the first of its block.
   [[nodiscard]] bool warming() const { return warming_; }
-  // Untrusted frames took part.
+  // Whether untrusted frames took part.
   [[nodiscard]] bool disturbed() const { return disturbed_; }
   // Typical log cost of the challenger's last block.
   [[nodiscard]] double challenger_log_cost() const { return challenger_.level; }
@@ -63,7 +65,7 @@ class Race {
 
   struct Level {
     double level = 0;
-    double weight = 0;  // frames, disturbed ones less
+    double weight = 0;  // number of frames; disturbed ones count less
   };
   struct Pair {
     double log_ratio = 0;
@@ -86,8 +88,8 @@ class Race {
   bool challengers_turn_ = true;
   bool warming_ = true;
   bool disturbed_ = false;
-  Level before_;      // the incumbent, before the challenger's block
-  Level challenger_;  // its last block
+  Level before_;      // the incumbent's level before the challenger's block
+  Level challenger_;  // the level of its last block
   std::array<Pair, max_pairs + 1> pair_{};
   std::size_t pairs_ = 0;
   double log_ratio_ = 0;

@@ -17,7 +17,7 @@ struct Outcome {
   double error = 0;
 };
 
-// A race between two candidates with these log costs, on a machine whose log speed drifts by `slope` a frame.
+// Races two candidates with these log costs on a machine whose log speed drifts by `slope` per frame.
 Outcome run_race(double challenger, double noise, double slope, std::uint64_t seed,
                  const Objective& objective = {}) {
   std::mt19937_64 random(seed);
@@ -122,7 +122,7 @@ TEST(Race, BeginsWithTheIncumbentWhereNothingIsKnownOfIt) {
 TEST(Race, RemembersThatUntrustedFramesTookPart) {
   const std::vector<double> before(8, 0.0);
   Race race({}, Race::least_margin, 0.05, before);
-  EXPECT_EQ(race.tell(-0.2, false), Verdict::open);  // warms up
+  EXPECT_EQ(race.tell(-0.2, false), Verdict::open);  // warm-up
   EXPECT_FALSE(race.disturbed());
   EXPECT_EQ(race.tell(-0.2, false), Verdict::open);
   EXPECT_TRUE(race.disturbed());

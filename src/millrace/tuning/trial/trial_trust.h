@@ -1,4 +1,4 @@
-// How much of what trials promise they keep.
+// Tracks how much of their expected improvement trials have delivered.
 #pragma once
 
 #include <algorithm>
@@ -6,20 +6,19 @@
 
 namespace millrace::tuning {
 
-// A model that is too unsure of itself would try all there is, each for a gain that no trial ever shows. So
-// of an expected improvement that share is believed which trials have kept so far. Both what they promised
-// and what they kept are forgotten in time, so that a stream of days goes on looking. In log cost and
-// seconds.
+// An overly uncertain model would try every candidate for a gain that no trial ever shows. Expected
+// improvements are therefore scaled by the share that trials have delivered so far. Promises and results
+// decay with time, so that a stream of days keeps searching. Units: log cost and seconds.
 class TrialTrust {
  public:
   void begin(double time) { time_ = time; }
-  // A trial begins for the sake of this improvement.
+  // A trial begins because of this expected improvement.
   void promise(double improvement) { promised_ += improvement; }
-  // One was made, beyond doubt.
+  // A trial delivered this improvement, with significance.
   void keep(double improvement) { kept_ += improvement; }
-  // Things have changed: `share`, in [0, 1], of what was seen says nothing any more.
+  // The situation has changed: discards `share`, in [0, 1], of the history.
   void doubt(double share) { scale(1 - share); }
-  // In (0, 1].
+  // The delivered share, in (0, 1].
   [[nodiscard]] double share(double time) {
     scale(std::exp2((time_ - time) / memory));
     time_ = time;
@@ -27,8 +26,8 @@ class TrialTrust {
   }
 
  private:
-  static constexpr double first = 0.6;  // that is promised before trials are asked what they keep
-  static constexpr double memory = 60;  // after which half is forgotten
+  static constexpr double first = 0.6;  // initial amount of promises that is trusted
+  static constexpr double memory = 60;  // half-life
 
   void scale(double factor) {
     promised_ *= factor;

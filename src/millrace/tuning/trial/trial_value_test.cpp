@@ -79,7 +79,7 @@ TEST(TrialValue, IsWorthTheShareOfItsGainThatTheStreamGets) {
   }
 }
 
-// A tenth of a 2 ms frame saved in 100 frames that are left behind a race of 20 is 16 ms.
+// Saving a tenth of a 2 ms frame in the 80 frames after a race of 20 (100 are left) gains 16 ms.
 TEST(TrialValue, CountsTheFramesBehindTheRaceOnly) {
   const TrialValue value{
       .improvement = 0.1, .frame_seconds = 0.002, .frames_left = 100, .frames_until = 20, .loss = 0.0161};

@@ -1,4 +1,4 @@
-// The obvious alternatives to the tuner, to be compared with it: epsilon-greedy, UCB1 and explore-once.
+// The obvious alternatives to the tuner, for comparison: epsilon-greedy, UCB1 and explore-once.
 #pragma once
 
 #include "millrace/tuning/space/objective.h"
@@ -13,8 +13,8 @@
 
 namespace millrace::tuning::testing {
 
-// All choose a candidate for each frame, by the mean of its log cost. They are given the same prior as the
-// tuner, as the order in which candidates are tried for the first time.
+// All choose a candidate for each frame by the mean of its log cost. They receive the same prior as the
+// tuner, as the order of first trials.
 class Alternative {
  public:
   explicit Alternative(const std::vector<double>& prior)
@@ -27,7 +27,7 @@ class Alternative {
   Alternative& operator=(const Alternative&) = delete;
 
   [[nodiscard]] virtual int ask() = 0;
-  // The candidate it considers best: what it would keep if it were asked to stop exploring.
+  // The candidate that it considers best and would keep if it stopped exploring.
   [[nodiscard]] int incumbent() const { return best_; }
   void tell(int candidate, double seconds) {
     const auto c = static_cast<std::size_t>(candidate);
@@ -56,7 +56,7 @@ class Alternative {
   int best_ = order_.front();
 };
 
-// Now and then a random candidate, otherwise the best so far (Sutton & Barto).
+// Usually the best candidate so far, sometimes a random one (Sutton & Barto).
 class EpsilonGreedy : public Alternative {
  public:
   EpsilonGreedy(const std::vector<double>& prior, double epsilon, std::uint64_t seed)
@@ -73,8 +73,8 @@ class EpsilonGreedy : public Alternative {
   std::uniform_real_distribution<double> uniform_;
 };
 
-// Optimism by the number of times tried (Auer, Cesa-Bianchi & Fischer 2002), costs scaled by the spread of
-// log cost.
+// Optimism based on the number of tries (Auer, Cesa-Bianchi & Fischer 2002), with costs scaled by the spread
+// of log cost.
 class Ucb1 : public Alternative {
  public:
   using Alternative::Alternative;
@@ -96,7 +96,7 @@ class Ucb1 : public Alternative {
   }
 };
 
-// Every candidate for a few frames at the start, then the best of them for good.
+// Runs every candidate for a few frames at the start, then the best one forever.
 class ExploreOnce : public Alternative {
  public:
   ExploreOnce(const std::vector<double>& prior, int frames_each)

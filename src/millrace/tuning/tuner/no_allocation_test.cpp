@@ -1,5 +1,5 @@
-// Asking and telling allocates nothing, trials and switches included. Counts calls of operator new in the
-// whole test program; the sanitizers replace that themselves, so the file is empty under them.
+// Checks that asking and telling, including trials and switches, do not allocate. Counts calls of operator
+// new in the whole test program. Empty under the sanitizers, because they replace operator new themselves.
 #ifndef MILLRACE_SANITIZED
 
 #include "millrace/tuning/tuner/simulated_stream_testing.h"
@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace {
-// Relaxed: a count, ordered with nothing.
+// Relaxed: a counter that orders nothing else.
 std::atomic<std::int64_t> allocations{0};
 }  // namespace
 

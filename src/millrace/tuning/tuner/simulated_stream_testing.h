@@ -1,4 +1,4 @@
-// Runs the tuner, or one of the alternatives, over a simulated stream and measures how well it did.
+// Runs the tuner or an alternative on a simulated stream and measures its quality.
 #pragma once
 
 #include "millrace/tuning/space/simulated_workload_testing.h"
@@ -11,33 +11,33 @@
 namespace millrace::tuning::testing {
 
 struct StreamResult {
-  double loss = 0;     // expected time over the expected time of the best candidate throughout, minus 1
-  double settled = 0;  // seconds from the last change of the workload until within 5 % of the best, for good
+  double loss = 0;     // expected time / expected time with the best candidate throughout, minus 1
+  double settled = 0;  // seconds from the last change of the workload until it stays within 5 % of the best
   double final_ratio = 1;  // cost of the last incumbent relative to the best
   int switches = 0;        // of the incumbent
-  int false_switches = 0;  // to a candidate that costs over 1 % more than the one before
+  int false_switches = 0;  // to a candidate that costs over 1 % more than its predecessor
   std::int64_t frames = 0;
-  double lost_to_trials = 0;   // seconds the tuner reckons to have lost
+  double lost_to_trials = 0;   // the tuner's own estimate, in seconds
   std::int64_t to_others = 0;  // frames of challengers
 };
 
 struct StreamOptions {
   double seconds = 60;
-  std::int64_t frames = 0;  // the stream ends after so many, which the tuner is told; 0: after the seconds
-  double expected = 1;      // times as many are told at first
-  std::int64_t corrected_at = 0;  // frame from which on it is told how many there are
-  double cold = 0.3;              // what the first frame after a switch takes more, in frames
+  std::int64_t frames = 0;        // length of the stream, which the tuner is told; 0: limited by `seconds`
+  double expected = 1;            // factor on the number of frames told at first
+  std::int64_t corrected_at = 0;  // frame at which the tuner is told the true number
+  double cold = 0.3;              // extra time of the first frame after a switch, in frames
   Noise noise;
   std::uint64_t seed = 1;
-  double change_at = -1;  // seconds; below 0: never
+  double change_at = -1;  // seconds; negative: never
   std::function<void(SimulatedWorkload&)> change = [](SimulatedWorkload&) {};
-  double announce_after = -1;  // seconds from the change to context_changed(); below 0: never
-  double compile_seconds = 0;  // of each wanted build
+  double announce_after = -1;  // seconds from the change to context_changed(); negative: never
+  double compile_seconds = 0;  // per wanted build
   double compile_slowdown = 1.3;
   std::function<void(const Observation&, Tuner&)> watch = [](const Observation&, Tuner&) {};
 };
 
-// The books of a stream.
+// Collects the results of a stream.
 class StreamMeter {
  public:
   explicit StreamMeter(const SimulatedWorkload& workload) : workload_(workload) {}
@@ -76,7 +76,7 @@ class StreamMeter {
   double unsettled_ = 0;
 };
 
-// The workload is left as the stream's change has made it.
+// Leaves the workload as the stream changed it.
 inline StreamResult run_tuner(SimulatedWorkload& workload, Tuner& tuner, const StreamOptions& options) {
   SimulatedMachine machine(options.noise, options.seed);
   StreamMeter meter(workload);

@@ -9,25 +9,25 @@ namespace millrace::tuning {
 namespace {
 
 constexpr double opening_frames = 3;      // that may be lost at once, so that short streams are tuned too
-constexpr double frames_of_a_trial = 12;  // at most, that one is expected to lose
+constexpr double frames_of_a_trial = 12;  // maximum expected loss of a trial
 
 constexpr double disturbed_factor = 1.5;
 constexpr double incumbent_deviation = 0.02;
 
-// An alarm widens what is known in proportion to the change. A part of a large change is put down to the
-// incumbent alone, so that those come forward which were close to it; the rest may be the machine's.
+// An alarm increases the uncertainty in proportion to the change. Part of a large change is attributed to the
+// incumbent alone, so that close rivals get a chance. The rest may affect the whole machine.
 constexpr double doubt_of_change = 0.6;
 constexpr double least_doubt = 0.05;
 constexpr double most_doubt = 0.4;
 constexpr double large_change = 0.15;
 constexpr double incumbents_share = 0.35;
-constexpr double full_grant_change = 0.3;  // log change from which on an alarm is granted the whole opening
+constexpr double full_grant_change = 0.3;  // log change that grants the whole opening after an alarm
 constexpr double context_deviation = 0.4;
-constexpr double alarm_memory = 60;  // seconds after which a fruitless alarm is forgotten
-// Log ratio, beyond doubt, of a promotion that justifies the alarm before.
+constexpr double alarm_memory = 60;  // seconds until a fruitless alarm is forgotten
+// Significant log ratio of a promotion that justifies the preceding alarm.
 constexpr double fruitful_gain = 0.05;
 
-constexpr double reinvested_gain = 0.25;  // log ratio from which on a promotion is granted the whole opening
+constexpr double reinvested_gain = 0.25;  // log ratio of a promotion that grants the whole opening
 
 constexpr double profile_opening = 0.3;  // share of the opening budget
 
@@ -82,7 +82,7 @@ double Tuner::resources(int candidate) const {
   return options_.resources.empty() ? 1 : options_.resources[static_cast<std::size_t>(candidate)];
 }
 
-// Late, because until the first frame the caller may say what is ready.
+// Called at the first frame, because until then the caller may report what is ready.
 void Tuner::start() {
   bool remembered = options_.remembered && runnable(options_.remembered->incumbent);
   incumbent_ = remembered ? options_.remembered->incumbent : first_guess();
@@ -100,7 +100,8 @@ void Tuner::start() {
                .chosen = remembered ? Reason::remembered : Reason::prior};
 }
 
-// What to begin with where nothing was measured: the caller's list, else the least prior cost.
+// The first candidate without any measurement: from the caller's list, else the one with the lowest prior
+// cost.
 int Tuner::first_guess() const {
   const auto found = std::ranges::find_if(options_.first, [&](int candidate) { return runnable(candidate); });
   if (found != options_.first.end()) return *found;
@@ -114,7 +115,7 @@ int Tuner::first_guess() const {
     if (waiting < 0 && of(c).available) waiting = c;
   }
   if (best >= 0) return best;
-  // Where nothing can run before something is compiled, the caller's stand-in does, under this name.
+  // If every candidate needs a compilation first, the caller's stand-in runs under this name.
   const auto suggested =
       std::ranges::find_if(options_.first, [&](int candidate) { return of(candidate).available; });
   return suggested != options_.first.end() ? *suggested : std::max(waiting, 0);
@@ -142,7 +143,7 @@ void Tuner::start_clock(const Observation& observation) {
   budget_.grant(opening_frames * observation.seconds / observation.frames);
   budget_.make_room(frames_of_a_trial * observation.seconds / observation.frames);
   crowning_.time = start_time_;
-  record_.restamp(start_time_);  // what was refused before
+  record_.restamp(start_time_);  // includes earlier refusals
   record_.add(crowning_);
 }
 
@@ -290,17 +291,18 @@ void Tuner::promote(double level, const Event& trial) {
   recent_.clear();
   detector_.reset();
   noise_.interrupt();
-  // Of the gain, what is beyond doubt.
+  // Counts only the significant part of the gain.
   const double gain = std::max(0.0, -std::log(trial.high));
   trust_.keep(gain);
   if (gain > fruitful_gain) alarm_scale_ = 1;
   verify_soon();
-  // Where one step down was found there may be more: a part of what it saves goes into looking.
+  // After one improvement there may be more: invest part of the savings in the search.
   budget_.open(now_, std::min(1.0, gain / reinvested_gain));
   open_trials(std::min(1.0, gain / reinvested_gain));
 }
 
-// The incumbent becomes the origin again: its level would wander off with every change of the situation.
+// Makes the incumbent the origin again. Otherwise its level would drift away with every change of the
+// situation.
 void Tuner::doubt(double deviation, double scale) {
   model_.widen(deviation, level_, worst_level);
   for (Knowledge& known : knowledge_) {
@@ -379,7 +381,7 @@ bool Tuner::cannot_run(std::span<const int> candidates) {
   return true;
 }
 
-// What is believed to come closest to the incumbent, which cannot run any more.
+// Selects the candidate believed to be closest to the incumbent, which can no longer run.
 void Tuner::replace_incumbent() {
   int best = -1;
   for (int c = 0; clock_started_ && c < space_->size(); ++c) {

@@ -1,4 +1,4 @@
-// Which candidate the tuner races next, and when.
+// Chooses the candidate to race next, and when.
 #include "millrace/tuning/estimate/expected_improvement.h"
 #include "millrace/tuning/tuner/tuner.h"
 
@@ -11,27 +11,27 @@ namespace {
 constexpr std::size_t frames_before_a_race = 3;
 constexpr std::size_t baseline_frames = 8;
 
-constexpr double least_improvement = 0.001;  // expected, of log cost: below this nothing is left to find
-constexpr double patience = 0.1;             // seconds until the next look when nothing was worth a trial
+constexpr double least_improvement = 0.001;  // expected log cost: below this the search is exhausted
+constexpr double patience = 0.1;             // seconds until the next look if no trial was worthwhile
 constexpr double longest_horizon = 20;       // seconds
-constexpr double patience_with_builds = 3;   // times the seconds that they are expected to take
+constexpr double patience_with_builds = 3;   // times the expected seconds of the builds
 
-// Frames' worth of time that a trial loses to switching there and back, and challenger frames until a bad one
+// The loss of a trial in frame times: switching there and back, and challenger frames until a bad candidate
 // is dropped.
 constexpr double switching_frames = 0.5;
 constexpr double frames_of_a_bad_trial = 2;
 
-// Log ratio. In the opening there are larger gains to be found than by telling apart two that are nearly
-// equal.
+// Log ratio. During the opening, searching for larger gains is better than separating two nearly equal
+// candidates.
 constexpr double opening_margin = 0.03;
 
-// The share of what a new stream may lose that verifying a profile may, and the frames without which a trial
-// says nothing: one that warms up, one that counts.
+// Share of a new stream's allowed loss that verifying a profile may use. A trial needs at least two frames:
+// one warms up, one counts.
 constexpr double profile_share = 0.3;
 constexpr std::int64_t least_trial_frames = 2;
 
 constexpr int rivals = 4;
-// Between two looks at what is not promising, in frames: a look loses about one.
+// Frames between two checks of unpromising candidates. A check loses about one frame.
 constexpr double first_verify_frames = 100;
 constexpr double longest_verify_frames = 1000;
 constexpr double verify_interval_growth = 1.5;
@@ -47,7 +47,7 @@ void Tuner::consider() {
   }
   // By now it is known whether the stream waits for something else.
   if (recent_.size() >= baseline_frames) want_build_for_later();
-  // Of a stream that runs by a profile and has no frames for others: whatever were chosen, it could not be
+  // A stream that runs from a profile may have no frames left for other candidates. No choice could then be
   // tried.
   if (frames_for_verification() < least_trial_frames) return;
   declined_ = {};
@@ -88,7 +88,7 @@ Tuner::Choice Tuner::chosen(int candidate, Reason reason) const {
   const double mean = model_.mean(candidate) - level_;
   const double deviation = model_.deviation(candidate);
   const double excess = expected_excess(mean, deviation);
-  // There and back.
+  // Switching there and back.
   const double loss =
       2 * switching_seconds_ + incumbent_seconds_ * (switching_frames + frames_of_a_bad_trial * excess);
   return {candidate, reason, loss + (frames_left_ ? overrun_ : 0),
@@ -106,7 +106,7 @@ Tuner::Choice Tuner::choose() {
   return now_ >= verify_at_ ? rival() : Choice{};
 }
 
-// What something was compiled for, if that still pays.
+// The candidate that requested the newest build, if it still pays.
 Tuner::Choice Tuner::compiled() {
   const int candidate = std::exchange(compiled_, -1);
   if (candidate < 0 || candidate == incumbent_ || !runnable(candidate) || of(candidate).trials > 0) return {};
@@ -117,7 +117,7 @@ Tuner::Choice Tuner::compiled() {
   return choice;
 }
 
-// What is tried whatever the model thinks: the remembered best, else the caller's suggestions.
+// Candidates that are tried regardless of the model: the remembered best, else the caller's suggestions.
 Tuner::Choice Tuner::queued() {
   if (recheck_ >= 0 && wanted_.empty()) {
     const int candidate = recheck_;
@@ -155,12 +155,12 @@ Tuner::Choice Tuner::queued() {
   return {};
 }
 
-// The greatest expected improvement for each second expected to be lost; nothing where what is left of the
-// stream, if it lasts about as long as it has lasted, would not repay the trial.
+// The candidate with the greatest expected improvement per second of expected loss. Nothing if no trial would
+// pay off, assuming that the stream lasts about as long again as it has lasted.
 Tuner::Choice Tuner::most_promising() {
   const double horizon = std::min(1 + now_ - start_time_, longest_horizon);
-  // The model's certainty rests on its idea of how alike candidates are. As long as there is time to lose, it
-  // is believed less.
+  // The model's certainty depends on its assumed similarity of candidates. While there is time to lose, it is
+  // believed less.
   const double curiosity = 1 + budget_.abundance();
   const double believed = trust_.share(now_);
   Choice best;
@@ -183,7 +183,7 @@ Tuner::Choice Tuner::most_promising() {
     }
     const Choice choice = chosen(c, Reason::improvement);
     const double score = improvement / choice.expected_loss;
-    // Equals are tried in random order, so that their number does not lead along one knob.
+    // Ties are broken at random, so that the numbering does not favour one knob.
     const double jitter = 1 + 1e-3 * static_cast<double>(random_() >> 40) / static_cast<double>(1 << 24);
     if (score * jitter <= best_score) continue;
     if (!pays(choice)) continue;
@@ -200,9 +200,9 @@ void Tuner::verify_soon() {
   verify_at_ = now_ + verify_interval_;
 }
 
-// What was decided may have changed without a sign, and the model may be surer than it should be. Those that
-// come closest take turns with the one that is best if things are better than expected (a lower confidence
-// bound, as in Srinivas et al. 2010).
+// The situation may have changed unnoticed, and the model may be overconfident. The closest rivals therefore
+// alternate with the candidate that is best under optimistic assumptions (a lower confidence bound, as in
+// Srinivas et al. 2010).
 Tuner::Choice Tuner::rival() {
   const double longest = std::clamp(longest_verify_frames * incumbent_seconds_, 1.0, 20.0);
   verify_interval_ = std::min(verify_interval_ * verify_interval_growth, longest);
@@ -240,7 +240,7 @@ void Tuner::want_build(int candidate) {
   wanted_.push_back(candidate);
 }
 
-// The first kernels gain most: what is found until they are there would be replaced soon.
+// The first kernels gain most. Anything found before they are ready would soon be replaced.
 bool Tuner::awaits_build() const {
   return frames_left_ && !wanted_.empty() && awaited_until_ && now_ < *awaited_until_;
 }

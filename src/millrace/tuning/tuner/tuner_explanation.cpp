@@ -1,4 +1,4 @@
-// What the tuner can say about its decisions, and what it leaves for the next run.
+// Explains the tuner's decisions, and produces the profile for the next run.
 #include "millrace/base/counted.h"
 #include "millrace/tuning/record/decision_report.h"
 #include "millrace/tuning/tuner/tuner.h"

@@ -1,4 +1,4 @@
-// What the tuner does differently where it knows how many frames are left.
+// How the tuner behaves if it knows how many frames are left.
 #include "millrace/tuning/tuner/tuner.h"
 
 #include <algorithm>
@@ -7,18 +7,18 @@
 namespace millrace::tuning {
 namespace {
 
-// Of the frames of a stream that runs by its profile: what may be given to other candidates.
+// Share of the frames that other candidates may get while the stream runs from its profile.
 constexpr double verification_share = 0.01;
 
-// Frames of both sides until the better of two may take over: two pairs of blocks (race.h).
+// Frames on both sides until the better one may take over: two pairs of blocks (race.h).
 constexpr double frames_of_a_race = 13;
 
-// What is lost to switching and cold caches before anything was learnt of it, in frames.
+// Loss to switching and cold caches, in frames, before any measurement of it.
 constexpr double overrun_frames = 4;
 constexpr double overrun_renewal = 0.3;
-constexpr double most_overrun_frames = 50;  // one trial beside which the machine stood still
+constexpr double most_overrun_frames = 50;  // excludes a trial during which the machine stalled
 
-// Of the time saved, what must be gained where nobody knows how much is left.
+// Minimum share of saved time that the stream must gain if its remaining length is unknown.
 constexpr double least_bound_share = 0.1;
 
 }  // namespace
@@ -28,7 +28,7 @@ void Tuner::frames_left(std::optional<std::int64_t> frames) {
   if (!frames) budget_.allow_all();
 }
 
-// What trials may lose of the frames that are left follows.
+// Adjusts the allowed loss of trials to the new number of frames.
 void Tuner::expect_more(std::int64_t frames) {
   if (!funded_) return;
   budget_.allow(static_cast<double>(frames) * incumbent_seconds_, opened_scale_);
@@ -37,7 +37,7 @@ void Tuner::expect_more(std::int64_t frames) {
 
 void Tuner::bound_share(double share) { bound_share_ = std::clamp(share, 0.0, 1.0); }
 
-// Trials may lose another share of what is left.
+// Allows trials to lose another share of the rest of the stream.
 void Tuner::open_trials(double scale) {
   if (!frames_left_ || !funded_) return;
   opened_scale_ += scale;
@@ -65,7 +65,7 @@ TrialValue Tuner::value_of(const Choice& choice) const {
           .loss = choice.expected_loss + compiling * options_.build_slowdown};
 }
 
-// Where nobody knows how much is left, other rules decide, but for what cannot gain anything.
+// If the remaining length is unknown, other rules decide, except for candidates that cannot gain anything.
 bool Tuner::pays(const Choice& choice) {
   const TrialValue value = value_of(choice);
   if (frames_left_ ? value.pays() : bound_share_ >= least_bound_share) return true;
@@ -74,7 +74,7 @@ bool Tuner::pays(const Choice& choice) {
   return false;
 }
 
-// The best of what does not pay, once for each time that trials were opened: the rest would say the same.
+// Reports the best candidate that does not pay, once per opening. The others would repeat the same message.
 void Tuner::tell_declined() {
   if (declined_.candidate < 0 || decline_told_) return;
   decline_told_ = true;
@@ -95,15 +95,15 @@ std::int64_t Tuner::frames_for_verification() const {
   return static_cast<std::int64_t>(verification_frames_);
 }
 
-// A race that drags on is ended where it has used up what all trials together may lose, or the frames that
-// may verify a profile, unless its challenger is about to win: that one loses nothing.
+// Ends a long race when it has used up the total allowance of all trials or the frames for verifying a
+// profile. A challenger that is about to win continues, because it loses nothing.
 bool Tuner::out_of_means(bool challenger) const {
   if (!frames_left_) return false;
   const bool used_up = (challenger && frames_for_verification() < 1) || budget_.exhausted();
   return used_up && race_->log_ratio() + race_->error() > 0;
 }
 
-// After the incumbent's first frame behind a trial, or at once where the challenger stays.
+// Called after the incumbent's first frame following a trial, or at once if the challenger stays.
 void Tuner::learn_trial_loss() {
   if (expected_before_ < 0) return;
   const double beyond = budget_.spent() - spent_before_ - expected_before_;

@@ -1,4 +1,4 @@
-// Streams whose end is known.
+// Tests streams with a known end.
 #include "millrace/tuning/record/decision_report.h"
 #include "millrace/tuning/tuner/simulated_stream_testing.h"
 
@@ -19,7 +19,7 @@ using testing::StreamResult;
 constexpr testing::WorkloadSize of_middle_size{.tiles = 4};
 constexpr int streams = 6;
 
-// First touch, cold caches: what the first frames after switches took on the machines seen so far.
+// First touch and cold caches: the cost of the first frames after a switch on real machines, in frames.
 constexpr double real_cold = 2;
 
 Tuner tuner_over(const SimulatedWorkload& workload, TunerOptions options) {
@@ -28,7 +28,7 @@ Tuner tuner_over(const SimulatedWorkload& workload, TunerOptions options) {
   return std::move(*tuner);
 }
 
-// Some in the order of a prior that is right about most: what a caller who knows his machines suggests.
+// Candidates ordered by a mostly correct prior: the suggestions of a caller who knows the machines.
 std::vector<int> suggestions(const SimulatedWorkload& workload, std::uint64_t seed) {
   const auto prior = workload.prior(seed + 100, 0.1);
   std::vector<int> order(prior.size());
@@ -41,7 +41,7 @@ std::vector<int> suggestions(const SimulatedWorkload& workload, std::uint64_t se
 struct KnownRun {
   StreamResult result;
   std::int64_t trials = 0;
-  double guess = 1;  // what the first guess costs, of the best
+  double guess = 1;  // cost of the first guess relative to the best
 };
 
 KnownRun run_for(std::int64_t frames, double frame_seconds, std::uint64_t seed,
@@ -57,7 +57,7 @@ KnownRun run_for(std::int64_t frames, double frame_seconds, std::uint64_t seed,
   return run;
 }
 
-class KnownEnd : public ::testing::TestWithParam<double> {};  // seconds of a frame
+class KnownEnd : public ::testing::TestWithParam<double> {};  // seconds per frame
 
 TEST_P(KnownEnd, NothingIsTriedWhereNothingIsLeftToGain) {
   for (std::uint64_t seed = 1; seed <= streams; ++seed) {
@@ -78,7 +78,7 @@ TEST_P(KnownEnd, MoreIsTriedWhereMoreIsLeft) {
   EXPECT_GT(before, 6 * streams);
 }
 
-// Against staying with the first guess, whatever is won or lost by looking.
+// Compared with keeping the first guess, whatever the search gains or loses.
 TEST_P(KnownEnd, LookingCostsLittleInShortStreamsAndGainsInLongOnes) {
   for (const std::int64_t frames : {60, 360, 1200, 3600}) {
     double mean = 0;
@@ -98,7 +98,7 @@ TEST_P(KnownEnd, LookingCostsLittleInShortStreamsAndGainsInLongOnes) {
   }
 }
 
-// As of a file whose frames are counted by its bytes, of which the first ones are no example.
+// As for a file whose frame count is estimated from its size, if its first frames are not typical.
 TEST_P(KnownEnd, WhatWasExpectedAtFirstDoesNotMatterInTheEnd) {
   constexpr std::int64_t frames = 3600;
   for (const double expected : {0.05, 100.0}) {
@@ -141,7 +141,7 @@ TEST_P(KnownEnd, ALongStreamTriesWhatAnEndlessOneDoes) {
   }
 }
 
-// One that is right about the best and a little off about the others.
+// A profile that is right about the best candidate and slightly wrong about the others.
 Remembered profile_of(const SimulatedWorkload& work) {
   Remembered remembered{.incumbent = work.best()};
   for (int c = 0; c < work.space().size(); c += 40)
@@ -169,8 +169,8 @@ TEST_P(KnownEnd, VerifyingAProfileTakesAHundredthOfTheFramesAtMost) {
   EXPECT_GT(verified, 0);
 }
 
-// The run before had chosen badly, and measured what is best on a bad moment: a look at that is not broken
-// off while it is ahead.
+// The previous run chose badly because it measured the best candidate at a bad moment. The check of that
+// candidate is not cut short while it is ahead.
 TEST_P(KnownEnd, AProfileIsLeftForWhatIsFoundToBeBetterWhileItIsVerified) {
   for (std::uint64_t seed = 1; seed <= streams; ++seed) {
     SimulatedWorkload work(of_middle_size, GetParam(), seed);
@@ -189,7 +189,7 @@ TEST_P(KnownEnd, AProfileIsLeftForWhatIsFoundToBeBetterWhileItIsVerified) {
 
 INSTANTIATE_TEST_SUITE_P(FrameSeconds, KnownEnd, ::testing::Values(0.0003, 0.01));
 
-// "plain", and what is suggested in front of it and has to be compiled, for 0.4 seconds.
+// "plain", preceded by a suggestion that must be compiled for 0.4 seconds.
 struct UncompiledSuggestion {
   Space space = *Space::make({{"kernel", {"plain", "fused"}}}, [](auto) { return true; });
 
@@ -202,7 +202,7 @@ struct UncompiledSuggestion {
             .remembered = Remembered{.incumbent = 0, .costs = std::move(costs)}};
   }
 
-  // Whether a stream of so many frames of a millisecond wishes for it, be it where nobody has run before.
+  // Whether a stream of this many 1 ms frames requests the compilation, even without any previous run.
   [[nodiscard]] bool wishes(std::int64_t frames, TunerOptions options, double bound_share = 1) const {
     auto tuner = Tuner::make(space, std::move(options));
     EXPECT_TRUE(tuner);
@@ -218,7 +218,7 @@ struct UncompiledSuggestion {
   }
 };
 
-// No single stream is long enough to pay for what is compiled, so without this none would ever have it.
+// No single stream is long enough to pay for the compilation, so without this rule it would never happen.
 TEST(KnownEnd, WhatIsSuggestedIsCompiledForTheNextStreamsWhereOneCameBefore) {
   const UncompiledSuggestion stream;
   EXPECT_TRUE(stream.wishes(600, stream.options({})));
@@ -259,7 +259,7 @@ TEST(KnownEnd, WhyNothingWasTriedIsTold) {
   EXPECT_EQ(to_json(event, work.space(), 0).at("frames_left"), 17);
 }
 
-// However long, and whether that is known or not.
+// For any length, known or not.
 TEST(KnownEnd, WhatComputesWhileItWaitsAnywayTriesAndCompilesNothing) {
   for (const std::int64_t frames : {std::int64_t{0}, std::int64_t{10'000}}) {
     SimulatedWorkload work(of_middle_size, 0.003, 1);
@@ -296,11 +296,11 @@ TEST(KnownEnd, WhatBeginsToWaitStopsTryingAndBeginsAgainWhereItNoLongerDoes) {
   };
   static_cast<void>(run_tuner(work, tuner, options));
   EXPECT_GT(trials[0], 3);
-  EXPECT_LE(trials[1], trials[0] + 1);  // one may be going on
+  EXPECT_LE(trials[1], trials[0] + 1);  // one may be in progress
   EXPECT_GT(trials[2], trials[1]);
 }
 
-// A compilation of a second for frames of 3 ms.
+// A compilation of one second with frames of 3 ms.
 TEST(KnownEnd, NothingIsCompiledThatCannotPayOff) {
   for (const bool is_long : {false, true}) {
     SimulatedWorkload work(of_middle_size, 0.003, 2);
@@ -318,7 +318,7 @@ TEST(KnownEnd, NothingIsCompiledThatCannotPayOff) {
   }
 }
 
-// Three that run at once, and three that have to be compiled together; one of each is suggested.
+// Three candidates that can run at once, and three that share one compilation. One of each is suggested.
 Result<Space> fusions() {
   return Space::make({{"fusion", {"none", "fused"}, true}, {"tile", {"a", "b", "c"}, true}},
                      [](auto) { return true; });
@@ -334,7 +334,7 @@ TunerOptions one_build(double seconds) {
           .build_seconds = {seconds}};
 }
 
-// Whatever unlikely things happen to what was tried before, and whenever it is there.
+// For any result of earlier trials, and any time at which the compilation finishes.
 TEST(KnownEnd, WhatWasCompiledForAPriceIsTriedAndNothingElseIsMeanwhile) {
   constexpr double frame = 0.004;
   constexpr double expected = 0.2;
@@ -366,7 +366,8 @@ TEST(KnownEnd, WhatWasCompiledForAPriceIsTriedAndNothingElseIsMeanwhile) {
           if (time >= *wish + taken) tuner->ready(fused);
         }
         tried = tried || trial.candidate >= 3;
-        // Others than the suggested cost so much at first that nothing is left for another trial.
+        // At first, all candidates except the suggested one cost so much that no budget is left for another
+        // trial.
         const double slower = trial.candidate == unfused ? 1 : trial.candidate >= 3 ? 0.8 : 8;
         const double seconds = frame * slower * std::exp(noise(random));
         time += seconds;
@@ -379,7 +380,7 @@ TEST(KnownEnd, WhatWasCompiledForAPriceIsTriedAndNothingElseIsMeanwhile) {
   EXPECT_EQ(wished, 3 * 8);
 }
 
-// What a run could not try, as it was not compiled yet, does not stay untried for ever.
+// A candidate that a run could not try because it was not compiled does not stay untried forever.
 TEST(KnownEnd, AProfileFromBeforeTheBestGuessWasCompiledDoesNotKeepItOut) {
   const auto space = fusions();
   ASSERT_EQ(space->name_of(fused), "fusion=fused,tile=b");
@@ -394,8 +395,8 @@ TEST(KnownEnd, AProfileFromBeforeTheBestGuessWasCompiledDoesNotKeepItOut) {
   EXPECT_EQ(first({{1, 1.02}, {fused, 1.02}}), 2);
 }
 
-// Of two alike that were measured, the one of the lesser prior was seen to be far worse: which says nothing
-// about what was not compiled then. Where something of its build was measured, that does.
+// Of two similar measured candidates, the one with the lower prior was seen to be far worse. That says
+// nothing about a candidate that was not compiled then, unless another one of its build was measured.
 TEST(KnownEnd, NoiseAmongWhatWasMeasuredDoesNotKeepOutWhatWasNot) {
   const auto space = fusions();
   const int fused_too = 5;

@@ -1,4 +1,4 @@
-// What the tuner makes of a profile: where it begins, and whether it holds.
+// How the tuner uses a profile: where it starts, and whether the profile is still valid.
 #include "millrace/tuning/estimate/prior_belief.h"
 #include "millrace/tuning/tuner/tuner.h"
 
@@ -12,7 +12,7 @@ constexpr int profile_verifications = 3;
 constexpr double profile_deviation = 0.08;
 constexpr double profile_surprise = 0.15;
 
-// Like this one, that will begin with what is compiled beside it.
+// Number of similar future streams that will start with the result of this compilation.
 constexpr double streams_to_come = 2;
 
 }  // namespace
@@ -20,7 +20,7 @@ constexpr double streams_to_come = 2;
 void Tuner::learn_remembered() {
   if (!options_.remembered) return;
   const Remembered& remembered = *options_.remembered;
-  double base = 0;  // the first incumbent may be another than the remembered one, which is not compiled yet
+  double base = 0;  // the first incumbent may differ from the remembered one, which may not be compiled yet
   for (const RememberedCost& cost : remembered.costs) {
     if (cost.candidate == incumbent_) base = std::log(cost.ratio);
   }
@@ -36,10 +36,10 @@ void Tuner::learn_remembered() {
   profile_trials_ = profile_verifications;
 }
 
-// What the caller suggests most, where the profile's run could not try it, since it was not compiled yet, and
-// where it is believed to be clearly better than what that run found without it. Where the profile knows
-// nothing that needs the same build, only the caller can say so: the few costs of a short run, taken while
-// the machine was busy, have told the model little but noise.
+// The caller's first suggestion, if the profile's run could not try it because it was not compiled, and if it
+// is believed to be clearly better than the best found without it. If the profile has no cost for the same
+// build, only the caller's prior can tell. The few costs of a short run on a busy machine gave the model
+// little but noise.
 int Tuner::better_than_remembered() const {
   if (options_.first.empty()) return -1;
   const int best = options_.first.front();
@@ -48,7 +48,7 @@ int Tuner::better_than_remembered() const {
   return expected < -clearly_better ? best : -1;
 }
 
-// Whether what was remembered tells something of what needs the same build.
+// Whether the remembered costs include a candidate of the same build.
 bool Tuner::knows_build_of(int candidate) const {
   const bool needs_build =
       !options_.build.empty() && options_.build[static_cast<std::size_t>(candidate)] >= 0;
@@ -64,9 +64,9 @@ double Tuner::expected_by_prior(int candidate) const {
   return believed_log_ratio(prior(candidate), prior(incumbent_));
 }
 
-// What was suggested in front of all and never came to be compiled, as no stream alone was long enough to pay
-// for it, is compiled beside one that runs by a profile: its like has come before and will come again, and
-// begins with what is suggested, as above. Not where it would not be there before the end.
+// Compiles the first suggestion during a stream that runs from a profile, if no single stream was long enough
+// to pay for the compilation. Similar streams are likely to follow and can then start with it, as above. Does
+// nothing if the compilation would not finish before the end.
 void Tuner::want_build_for_later() {
   if (!from_profile_ || !frames_left_ || options_.first.empty()) return;
   if (!wanted_.empty() || options_.wanted_builds < 1) return;
@@ -74,13 +74,13 @@ void Tuner::want_build_for_later() {
   if (of(best).ready || !of(best).available || knows_build_of(best)) return;
   const double left = static_cast<double>(*frames_left_) * incumbent_seconds_;
   const double compiling = build_seconds(best);
-  const double saved = -std::expm1(expected_by_prior(best));  // of a frame's time
+  const double saved = -std::expm1(expected_by_prior(best));  // share of a frame's time
   const double gain = saved * bound_share_ * streams_to_come * left;
   if (compiling < left && gain > compiling * options_.build_slowdown) wanted_.push_back(best);
 }
 
-// A profile that misjudges two of the few that are verified, or whose incumbent is beaten clearly, is another
-// situation's.
+// The profile belongs to another situation if it misjudges two of the few verified candidates, or if its
+// incumbent is clearly beaten.
 void Tuner::check_profile(int candidate, double log_ratio, double error) {
   auto& remembered = of(candidate).remembered;
   if (!remembered) return;

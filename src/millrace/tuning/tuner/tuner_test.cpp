@@ -71,7 +71,7 @@ TEST(Tuner, WhereTheFirstGuessCannotRunTheNextOneBegins) {
     EXPECT_EQ(event.time, tuner.start_time());
 }
 
-// Its stand-in runs under its name until it is compiled.
+// The caller's stand-in runs under its name until it is compiled.
 TEST(Tuner, WhereNothingIsCompiledTheFirstGuessBeginsAllTheSame) {
   const SimulatedWorkload workload(middle, 0.001, 1);
   const std::vector<int> one_build(static_cast<std::size_t>(workload.space().size()), 0);
@@ -145,8 +145,8 @@ TEST_P(TunerTest, GivesTheSameAnswersToTheSameObservations) {
   EXPECT_EQ(lines[0], lines[1]);
 }
 
-// The property that keeps a stream safe from its tuner, whatever the candidates cost. Changes are announced
-// here so that it is known how often the opening budget was granted.
+// Protects a stream from its tuner for any costs of the candidates. Changes are announced, so that the number
+// of granted opening budgets is known.
 TEST_P(TunerTest, LosesNoMoreThanItsBudgetAndOneBlock) {
   SimulatedWorkload work = workload();
   Tuner tuner = tuner_for(work, {.seed = seed(), .record_length = 4000});
@@ -206,8 +206,8 @@ TEST_P(TunerTest, NeverAsksForWhatIsNotReadyOrCannotRun) {
   EXPECT_GT(answered, 0);
 }
 
-// Whatever is refused whenever, the incumbent included: it is never asked for again, the others of its build
-// are.
+// Refused candidates, even the incumbent, are never asked for again, regardless of when they are refused.
+// Others of their builds are.
 TEST_P(TunerTest, WhatCannotRunIsNeverAskedForAgainAndTakesNobodyOfItsBuildAlong) {
   SimulatedWorkload work = workload();
   const int size = work.space().size();
@@ -336,8 +336,8 @@ TEST(Tuner, ComesBackAfterACoreIsLoaded) {
   EXPECT_LT(stepped.final_ratio, 1.03);
 }
 
-// As virtual machines are whose neighbours come and go: every change says that all may be different, and
-// nothing is.
+// Like a virtual machine whose neighbours come and go: every change suggests that everything may differ, but
+// nothing does.
 TEST(Tuner, OnAMachineWhoseSpeedComesAndGoesItSoonStopsToLookAgain) {
   const Noise neighbours{.burst_every = 1.5, .burst_seconds = 1, .burst_slowdown = 1.8};
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -374,7 +374,7 @@ TEST(Tuner, SwitchesForNothingOnlySeldom) {
     false_switches +=
         run_tuner(work, tuner, {.seconds = 60, .noise = {.sigma = 0.08}, .seed = seed}).false_switches;
   }
-  EXPECT_LE(false_switches, streams);  // one a minute, each by a few percent
+  EXPECT_LE(false_switches, streams);  // one per minute, each by a few percent
 }
 
 TEST(Tuner, AShortStreamGainsFromItToo) {
@@ -400,7 +400,7 @@ TEST(Tuner, AProfileIsUsedFromTheFirstFrame) {
     Tuner tuner = tuner_for(work, {.seed = seed, .remembered = remembered});
     const StreamResult result = run_tuner(work, tuner, {.seconds = 20, .seed = seed});
     EXPECT_LT(result.settled, 0.5);
-    // A neighbour's bursts raise alarms, each of which is granted trials of its own.
+    // Bursts of a neighbour raise alarms, and each alarm is granted trials.
     EXPECT_LT(result.loss, 0.09);
     EXPECT_EQ(tuner.record().count(EventKind::profile_forgotten), 0) << time_line(tuner, work.space());
   }
@@ -452,7 +452,7 @@ TEST(Tuner, UnderADeadlineItFindsTheFewestThreadsThatMeetIt) {
   int ran = -1;
   while (machine.time() < 30) {
     const int c = tuner->ask().candidate;
-    // 1 thread: 36 ms and late, 2: 18 ms and tight, 4: 9 ms, 8: 4.5 ms.
+    // 1 thread: 36 ms, late. 2: 18 ms, tight. 4: 9 ms. 8: 4.5 ms.
     const double seconds = machine.run(0.036 / threads[static_cast<std::size_t>(c)]);
     tuner->tell({.candidate = c, .time = machine.time(), .seconds = seconds, .trusted = c == ran});
     ran = c;

@@ -1,4 +1,4 @@
-// What the tuner costs: in steady state, and for choosing and learning from a trial.
+// The cost of the tuner: in steady state, and for choosing and learning from a trial.
 #include "millrace/tuning/space/simulated_workload_testing.h"
 #include "millrace/tuning/tuner/tuner.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 using testing::SimulatedWorkload;
 
-// Frames of 1 ms by a tuner with nothing left to try: ask and tell.
+// Frames of 1 ms with nothing left to try: the cost of ask and tell.
 void steady_state(benchmark::State& state) {
   const auto space = Space::make({{"only", {"one"}}}, [](auto) { return true; });
   auto tuner = Tuner::make(*space, {});
@@ -22,7 +22,7 @@ void steady_state(benchmark::State& state) {
 }
 BENCHMARK(steady_state);
 
-// A whole stream of 60 s in frames of 3 ms, trials included: time for each frame.
+// A stream of 60 s with frames of 3 ms, including trials: time per frame.
 void whole_stream(benchmark::State& state) {
   const SimulatedWorkload workload({.tiles = static_cast<int>(state.range(0))}, 0.003, 1);
   const auto prior = workload.prior(1);
@@ -45,7 +45,7 @@ void whole_stream(benchmark::State& state) {
 }
 BENCHMARK(whole_stream)->Arg(2)->Arg(4)->Arg(6)->Unit(benchmark::kMillisecond);
 
-// A change announced: what is known is widened for all candidates.
+// An announced change: increases the uncertainty of all candidates.
 void context_change(benchmark::State& state) {
   const SimulatedWorkload workload({.tiles = 6}, 0.003, 1);
   CostModel model(workload.space(), {});

@@ -1,6 +1,6 @@
-// Prints how the tuner and the obvious alternatives do on the same simulated streams.
+// Compares the tuner with the obvious alternatives on the same simulated streams.
 //
-//   tuning_compare [seeds]      medians over so many streams for each line; default 9
+//   tuning_compare [seeds]      medians over this many streams per line; default 9
 #include "millrace/tuning/tuner/simulated_stream_testing.h"
 
 #include <chrono>
@@ -18,9 +18,9 @@ struct Case {
   std::string_view name;
   WorkloadSize size;
   double frame_seconds;
-  bool step = false;        // other costs after half of the stream, unannounced
-  bool build = false;       // fused candidates have to be compiled first, 1 s each
-  bool neighbours = false;  // the machine is 1.8 times as slow for about 1 of 2.5 seconds
+  bool step = false;        // costs change after half of the stream, unannounced
+  bool build = false;       // candidates with fusion must be compiled first, 1 s each
+  bool neighbours = false;  // the machine is 1.8 times slower for about 1 of every 2.5 seconds
 };
 
 constexpr double stream_seconds = 60;
@@ -88,7 +88,7 @@ void compare(const Case& shown, int seeds) {
   print_line(shown, "explore-once", once);
 }
 
-// Against staying with the first guess, which is as good as a caller's who knows his machines.
+// Compared with keeping the first guess, which is as good as that of a caller who knows the machine.
 void compare_known_end(std::int64_t frames, double frame_seconds, int seeds) {
   std::vector<double> loss;
   double trials = 0;
