@@ -57,7 +57,7 @@ class ProfileStoreTest : public ::testing::Test {
     file.seekp(4096);
     file << std::string(20000, '\xff');
   }
-  // Runs in a separate process. Returns true if that process finished.
+  // Runs `work` in a child process and returns its process ID.
   template <class Work> static pid_t in_process(const Work& work) {
     const pid_t child = ::fork();
     if (child == 0) {
