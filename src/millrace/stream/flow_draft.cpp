@@ -8,10 +8,10 @@ namespace millrace::stream {
 
 namespace {
 
-// Set when a port is landed, until the stage behind it is known.
+// Set when a port is landed, until the next stage is known.
 constexpr int landed_somewhere = PortPlace::unlanded - 1;
 
-// A thread each.
+// One thread each.
 constexpr int most_blocking_threads = 1024;
 
 }  // namespace
@@ -75,7 +75,7 @@ void FlowDraft::land(std::shared_ptr<PortPlace> port) {
 }
 
 FlowDraft::OpenEnds FlowDraft::begin_branch(std::shared_ptr<PortPlace> port) {
-  // The source's items would go into the branch.
+  // Otherwise the source's own items would enter the branch.
   if (program_->stages.empty())
     note(fmt::format(
         "the branch of port '{}' comes before all stages, so none can emit into it; put it behind "

@@ -23,7 +23,7 @@ void LiveView::end() {
   const std::lock_guard lock(mutex_);
   engine_->look(past_);
   engine_ = nullptr;
-  // Of a run that was broken off.
+  // Left over if the run was aborted.
   past_.items_in_flight = 0;
   past_.bytes_in_flight = 0;
   for (LiveStage& stage : past_.stages) {

@@ -34,10 +34,11 @@ Status check(const RunOptions& options, int team_size) {
   return {};
 }
 
-// Every item that waits for something outside has a token: here more are the rule. Bytes bound the memory.
-constexpr int tokens_of_waiting = 64;  // a thread
+// Each item that waits for something outside needs a token, so these streams need more. Bytes bound the
+// memory.
+constexpr int tokens_of_waiting = 64;  // per thread
 
-// Phase by phase, each by the plan that is best as far as the phases before have told.
+// Runs phase by phase, each with the best plan known from the earlier phases.
 Finished run_auto(const Program& program, pool::Team& team, int threads, RunOptions options, LiveView* live) {
   // The models need the times.
   if (options.trace == Trace::off) options.trace = Trace::summary;
@@ -102,11 +103,11 @@ struct Stream::State {
   std::atomic<bool> runs = false;
 };
 
-// The right to run the stream, and the run as its source sees it. One holder at a time.
+// The right to run the stream, which also tells the source when a run begins and ends. One holder at a time.
 class Stream::Claim {
  public:
   explicit Claim(State& state)
-      // acquire and release: what the functions of the stages wrote in the run before.
+      // acquire and release: the writes of the stages' functions in the previous run.
       : state_(state), is_ours_(!state.runs.exchange(true, std::memory_order_acquire)) {
     if (is_ours_) state_.program->source->run_begins();
   }
@@ -172,7 +173,7 @@ struct Running::State {
   std::shared_ptr<Stream::State> stream;
   LiveView live;
   std::stop_source stop;
-  // Where the options have a stop of their own.
+  // Set if the options have a stop of their own.
   std::optional<std::stop_callback<std::function<void()>>> passed_on;
   Finished finished;
   // release and acquire: `finished`.
@@ -202,7 +203,7 @@ const Finished& Running::wait() {
 
 Result<Running> Stream::start(const RunOptions& options) {
   try {
-    // Claimed here, so that from now on the stream runs and an inlet takes items.
+    // Claimed here, so that the stream counts as running and an inlet takes items from now on.
     auto claim = std::make_unique<Claim>(*state_);
     if (Status ours = claim->check(); !ours) return std::unexpected(std::move(ours.error()));
     auto state = std::make_unique<Running::State>(state_);

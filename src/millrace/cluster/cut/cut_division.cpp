@@ -9,7 +9,7 @@
 namespace millrace::cluster {
 namespace {
 
-constexpr double rate_to_spare = 1.1;  // a node that just about keeps the rate does not
+constexpr double rate_to_spare = 1.1;  // a node that can only just keep the rate falls behind
 
 double bytes_of(const video::FrameFormat& format) {
   return static_cast<double>(video::y4m_frame_bytes(format));

@@ -27,10 +27,10 @@
 namespace millrace::cluster {
 namespace {
 
-// Frames under way beside those that filters need around: some for every link and every section.
+// Frames in flight in addition to the filters' neighbours: some for every link and section.
 constexpr std::int64_t frames_under_way = 16;
 
-// What a frame has beside its samples: it stays here while those travel.
+// The properties of a frame other than its samples. They stay here while the samples travel.
 struct Beside {
   std::optional<std::int64_t> timestamp;
   video::SharedProperties properties;
@@ -163,8 +163,8 @@ class CutHead {
     return {};
   }
 
-  // By a thread of its own: all frames, with the first and the last once more for each that filters read
-  // beyond them. Returns how many there were.
+  // Runs on a thread of its own. Sends all frames, and the first and last again for each frame that filters
+  // read beyond them. Returns the number of frames of the video.
   [[nodiscard]] std::int64_t send_all(OutgoingLink& link) {
     std::int64_t frames = 0;
     video::Frame last;
@@ -241,11 +241,11 @@ class CutHead {
   video::FrameFormat output_;  // with those of the input
   CutWish wish_;
   CutPieces pieces_;
-  CutHub* hub_ = nullptr;  // while frames are under way
+  CutHub* hub_ = nullptr;  // set while frames are in flight
   std::unique_ptr<video::OverlappedWriter> writer_;
   std::mutex mutex_;
-  std::deque<Beside> beside_;  // of the frames under way
-  Status source_status_;       // of the thread that reads; after it was joined
+  std::deque<Beside> beside_;  // of the frames in flight
+  Status source_status_;       // of the reading thread; valid after it was joined
 };
 
 }  // namespace

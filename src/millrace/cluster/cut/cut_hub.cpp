@@ -13,9 +13,9 @@
 namespace millrace::cluster {
 namespace {
 
-constexpr std::int64_t silence_ns = 10'000'000'000;  // after which a node is lost
-constexpr std::int64_t hello_ns = 5'000'000'000;     // in which who comes must say who they are
-constexpr std::size_t most_strangers = 64;           // who have not yet said who they are
+constexpr std::int64_t silence_ns = 10'000'000'000;  // timeout after which a node is lost
+constexpr std::int64_t hello_ns = 5'000'000'000;     // timeout for the first message of a new connection
+constexpr std::size_t most_strangers = 64;           // connections that have not yet identified themselves
 constexpr int look_ms = 500;
 constexpr int most_failures = 2;  // of a section, on different nodes
 constexpr std::size_t most_reason_bytes = 300;
@@ -42,7 +42,7 @@ CutHub::~CutHub() {
 }
 
 void CutHub::written(std::int64_t frames) {
-  // Relaxed: a number; what it is of needs no order.
+  // relaxed: only a number; it publishes nothing.
   written_.store(frames, std::memory_order_relaxed);
   wake_.wake();
 }
@@ -106,7 +106,7 @@ std::vector<pollfd> CutHub::waited_for() const {
   return waited;
 }
 
-// A node says at once who it is, so that it is heard before it could have to make room for others.
+// A node identifies itself at once, so it is heard before it might have to make room for others.
 void CutHub::let_in() {
   const auto is_guest = [](const auto& each) { return !each.second.welcome; };
   auto guests = std::ranges::count_if(workers_, is_guest);
@@ -205,14 +205,14 @@ void CutHub::failed(Worker& worker, const std::string& why) {
   const std::string said =
       fmt::format("{}: {}", to_string(worker.end), printable(why.substr(0, most_reason_bytes)));
   note(said);
-  if (!worker.post && !posts_.empty()) return;  // others do the work
+  if (!worker.post && !posts_.empty()) return;  // another node does the work
   Failures& failures = worker.post ? posts_[*worker.post].failures : failures_;
   if (told_written_ > failures.written) failures = {.written = told_written_};
   if (++failures.count >= most_failures) fail(unusable(said));
 }
 
 void CutHub::trouble(std::size_t consumer, const Endpoint& producer, const std::string& why) {
-  if (consumer == 0) {  // what the head sends is right
+  if (consumer == 0) {  // the head's frames are always right
     failed(workers_.at(*posts_[0].worker), fmt::format("has no frames from the head: {}", why));
     return;
   }
@@ -253,7 +253,7 @@ void CutHub::lose(Worker& worker) {
                    ready_workers().empty() ? "the next that comes" : "another"));
 }
 
-// Those that have nothing to do.
+// The idle ones.
 std::vector<int> CutHub::ready_workers() const {
   std::vector<int> ready;
   for (const auto& [id, worker] : workers_)
@@ -330,7 +330,7 @@ void CutHub::assign(std::size_t number, int id) {
     records_.push_back(each.record);
 }
 
-// To whoever does it: where the section before is done.
+// Tells the node of a section the address of the previous section's output.
 void CutHub::tell_producer(std::size_t number) {
   const Post& post = posts_[number];
   if (!post.worker) return;

@@ -23,7 +23,7 @@ std::int64_t frames_in(const Message& message, const char* name, std::int64_t mo
   return whole_number(message.at(name), name, 0, most);
 }
 
-// A fraction whose numerator is at least so much.
+// A fraction whose numerator is at least `least`.
 std::pair<int, int> fraction_in(const Message& message, const char* name, int least) {
   const Message& fraction = message.at(name);
   return {static_cast<int>(whole_number(fraction.at(0), name, least, any_number)),

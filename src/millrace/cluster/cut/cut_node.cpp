@@ -26,7 +26,7 @@ constexpr std::int64_t say_here_ns = 1'000'000'000;
 constexpr int head_rest_ms = 100;  // before another attempt
 constexpr std::int64_t connect_ns = 3'000'000'000;
 
-// The head is listened to by a thread of its own, while the thread of the workplace does what it says.
+// One thread listens to the head, while the thread of the execution context runs the tasks.
 class CutNode {
  public:
   [[nodiscard]] static Status interrupted() {
@@ -91,7 +91,7 @@ class CutNode {
     }
   }
 
-  // The thread of the workplace.
+  // Called by the thread of the execution context.
 
   [[nodiscard]] std::optional<Message> next_task() {
     std::unique_lock lock(mutex_);
@@ -147,7 +147,7 @@ class CutNode {
     const std::scoped_lock lock(mutex_);
     say_next(std::move(message));
   }
-  void say_next(Message message) {  // with mutex_
+  void say_next(Message message) {  // requires mutex_
     to_say_.push_back(std::move(message));
     wake_.wake();
   }
@@ -169,7 +169,7 @@ class CutNode {
                    to_string(options_.head));
   }
 
-  // The thread that listens.
+  // Runs on the listening thread.
 
   void listen(const std::stop_token& stop) {
     std::int64_t said_here_ns = now_ns();
@@ -264,7 +264,7 @@ class CutNode {
   run::Workplace& workplace_;
   const CutNodeOptions& options_;
   WakeUp wake_;
-  std::optional<LineChannel> channel_;  // of the thread that listens, once that is there
+  std::optional<LineChannel> channel_;  // used by the listening thread once it runs
   std::string host_;                    // of this end
   std::string job_;
   std::mutex mutex_;
@@ -272,7 +272,7 @@ class CutNode {
   std::deque<Message> tasks_;
   std::deque<Message> to_say_;
   std::optional<Status> outcome_;
-  std::shared_ptr<SectionRun> run_;  // written by the thread that listens alone, with mutex_
+  std::shared_ptr<SectionRun> run_;  // written only by the listening thread, under mutex_
   std::jthread listener_;
   std::stop_callback<std::function<void()>> on_stop_;
 };
@@ -289,7 +289,7 @@ Status serve_cut(run::Workplace& workplace, const CutNodeOptions& options) {
     if (options.on_note && (failed || !stops))
       options.on_note(fmt::format("{}{}", failed ? served.error().message : "the head has ended",
                                   stops ? "" : "; waiting for the next head"));
-    // Also where the head had just ended: one that stays ends in no other way.
+    // Also applies if the head has just ended, because this is the only end of a node that stays.
     if (stops) return CutNode::interrupted();
   }
 }

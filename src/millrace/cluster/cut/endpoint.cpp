@@ -22,7 +22,7 @@ namespace millrace::cluster {
 namespace {
 
 constexpr int backlog = 64;
-// A machine that is gone without a word is given up after so long.
+// Timeout for a machine that disappears silently.
 constexpr int silence_seconds = 10;
 
 using Addresses = std::unique_ptr<addrinfo, decltype([](addrinfo* list) { freeaddrinfo(list); })>;
@@ -41,7 +41,7 @@ Result<Addresses> look_up(const Endpoint& endpoint, int flags) {
   return Addresses(found);
 }
 
-// At least one.
+// Has at least one element.
 std::vector<const addrinfo*> as_list(const Addresses& addresses) {
   std::vector<const addrinfo*> list;
   for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next)
@@ -58,7 +58,7 @@ void set_option(int socket, int level, int name, int value) {
   static_cast<void>(setsockopt(socket, level, name, &value, sizeof value));
 }
 
-// Small messages at once; who does not answer any more is found out.
+// Sends small messages at once and detects peers that no longer answer.
 void prepare_socket(int socket) {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);

@@ -128,7 +128,7 @@ void IncomingLink::send_request() {
   const int ready = poll(waited, 2, connect_ms);
   if (waited[1].revents != 0) return;
   const std::string line = to_line({options_.job, options_.token, options_.place, next_});
-  // A line fits the buffer of a socket that is new.
+  // A line always fits the buffer of a new socket.
   if (ready <= 0 || !connected(socket_.get()) ||
       ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) != std::ssize(line)) {
     disconnect();
@@ -139,7 +139,7 @@ void IncomingLink::send_request() {
 }
 
 bool IncomingLink::receive() {
-  // No further than the header's line, whose length is not known, or than the frame.
+  // Reads no further than the header line, whose length is unknown, or the frame.
   const std::size_t most = header_taken_ ? frame_bytes_ : filled_ + 1;
   const ssize_t count = recv(socket_.get(), received_.data() + filled_,
                              std::min(most, received_.size()) - filled_, MSG_DONTWAIT);

@@ -54,7 +54,7 @@ Status OutgoingLink::put(const video::Frame& frame) {
     if (broken_) return std::unexpected(*broken_);
     if (cancelled_) return std::unexpected(Error{ErrorKind::interrupted, "sending was stopped"});
     held_.push_back(std::move(bytes));
-    drop();  // what was released before it came, for one that begins where another was lost
+    drop();  // for a link that replaces a lost one: drop frames released before they were put
   }
   wake_.wake();
   return {};
@@ -77,7 +77,7 @@ void OutgoingLink::cancel() {
   room_.notify_all();
 }
 
-// Whoever has frames from here finds it gone, and the head puts another in its place.
+// Consumers notice that it is gone, and the head replaces this node.
 void OutgoingLink::give_up(Error error) {
   guests_.clear();
   consumer_.reset();
@@ -102,7 +102,7 @@ void OutgoingLink::serve(const std::stop_token& stop) {
          acceptor_.patience_ms(guests_.empty() ? -1 : look_at_guests_ms, now_ns()));
     wake_.clear();
     if (stop.stop_requested()) return;
-    // Consumers say nothing once they have asked: what can be read is their end.
+    // Consumers send nothing after their request, so readability means that they have gone.
     if (consumer_ && (waited[2].revents & (POLLIN | POLLHUP | POLLERR)) != 0) lose_consumer();
     if (consumer_) send();
     let_in();
@@ -122,7 +122,7 @@ std::vector<pollfd> OutgoingLink::waited_for() {
   return waited;
 }
 
-// A consumer says at once what it wants, so that it is heard before it could have to make room for others.
+// A consumer sends its request at once, so it is heard before it might have to make room for others.
 void OutgoingLink::let_in() {
   for (std::size_t more = 0; more < most_guests; ++more) {
     Descriptor socket = acceptor_.next(now_ns());
@@ -150,7 +150,7 @@ bool OutgoingLink::listen_to(Guest& guest) {
 void OutgoingLink::become_consumer(Guest& guest, std::int64_t from) {
   {
     const std::scoped_lock lock(mutex_);
-    if (from < first_held_) return;  // no longer there: whoever asks is late
+    if (from < first_held_) return;  // no longer held: the request is too late
     consumer_at_ = from;
   }
   const std::string header = link_header(options_.format);

@@ -6,10 +6,10 @@
 namespace millrace::cluster {
 namespace {
 
-// How the samples of each plane are held between the stages before `place` and those from there on, in one
-// run of the whole pipeline. A filter on codes rounds as one on numbers does not: which of the two works
-// depends on what follows, and a section that is given and asked for codes where one run has them decides as
-// that does. What mixes planes reads numbers, all in one form.
+// The form of each plane's samples between the stages before `place` and those after it, in a single run of
+// the whole pipeline. A filter on codes rounds differently from one on numbers, and which one is used depends
+// on the following stages. If a section's input and output have the same form as in a single run, it makes
+// the same choice. Filters that mix planes read numbers, with all planes in one form.
 video::SampleForms handed_on(const image::Pipeline& pipeline, const image::FrameLayout& whole,
                              std::size_t place) {
   const bool mixed =

@@ -70,8 +70,8 @@ void SectionRun::stop() {
 }
 
 Status SectionRun::run(run::Workplace& workplace) {
-  // As between two pipes: what counts is how soon a frame is out. One at a time, so that a section never
-  // waits for more frames than its filters read.
+  // Like a run between two pipes: optimised for latency. One frame at a time, so that a section never waits
+  // for more frames than its filters read.
   run::RunOptions words;
   words.pipeline = assignment_.pipeline;
   words.input = words.output = "-";

@@ -6,7 +6,7 @@
 namespace millrace::cluster {
 namespace {
 
-// The key frame that is shown nearest to `due`, behind the frame `after`.
+// The keyframe displayed nearest to `due`, after the frame `after`.
 std::optional<std::int64_t> nearest_key(const std::vector<std::int64_t>& times,
                                         const std::vector<std::int64_t>& keys, std::int64_t due,
                                         std::int64_t after) {
@@ -33,7 +33,7 @@ std::vector<ChunkCut> cut_chunks(const std::vector<std::int64_t>& times,
   for (std::int64_t first = 0; first < count;) {
     firsts.push_back(first);
     const std::int64_t due = time_of(first) + length;
-    // Not enough is left for another.
+    // The rest is too short for another chunk.
     if (time_of(count - 1) < due + tolerance) break;
     std::int64_t next = std::ranges::lower_bound(times, due) - times.begin();
     if (const auto key = nearest_key(times, keys, due, first);

@@ -24,7 +24,7 @@ constexpr const char* schema = "millrace.plan";
 constexpr int schema_version = 2;
 constexpr std::size_t most_bytes = std::size_t{1} << 28;
 constexpr std::int64_t most_frames = std::int64_t{1} << 28;
-constexpr std::int64_t most_time = std::int64_t{1} << 61;  // sums of two of them are numbers
+constexpr std::int64_t most_time = std::int64_t{1} << 61;  // the sum of two times does not overflow
 constexpr int any_int = std::numeric_limits<int>::max();
 
 Json options_json(const run::RunOptions& o) {
@@ -74,7 +74,7 @@ std::optional<std::int64_t> key_from(const Json& json) {
   return whole_number(json, "its chunks", 0);
 }
 
-// Throws what the JSON library throws, or a text of what is wrong.
+// Throws the JSON library's exceptions, or a text that describes the problem.
 JobPlan plan_from(const Json& json) {
   JobPlan plan;
   json.at("millrace").get_to(plan.version);
@@ -154,7 +154,7 @@ nlohmann::ordered_json to_json(const JobPlan& plan) {
           {"chunks", std::move(chunks)}};
 }
 
-// The place of the input is left out: machines may have it under different names.
+// The input's path is left out, because machines may have it under different names.
 std::string digest_of(const JobPlan& plan) {
   Json json = to_json(plan);
   json["input"].erase("file");

@@ -14,12 +14,12 @@ constexpr std::size_t most_nodes = 10;
 constexpr std::size_t most_pieces = 25;
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// What no cut divides: from one place to the next.
+// An indivisible piece: from one place to the next.
 struct Piece {
   std::size_t first = 0;
   std::size_t stages = 0;
   double seconds = 0;
-  double bytes = 0;  // of a frame that it makes
+  double bytes = 0;  // per frame of its output
 };
 
 std::vector<Piece> pieces_of(const StreamLoad& stream) {
@@ -46,8 +46,8 @@ std::vector<Piece> pieces_of(const StreamLoad& stream) {
   return pieces;
 }
 
-// The search for the best cut: what came before is told by how many pieces are done, by which nodes, and
-// which of them was the last.
+// The search for the best split. A state consists of the number of assigned pieces, the nodes used so far,
+// and the node of the last section.
 class CutSearch {
  public:
   CutSearch(const StreamLoad& stream, const NodeLoads& nodes)
@@ -66,7 +66,7 @@ class CutSearch {
     std::optional<End> chosen;
     for (const End& end : ends()) {
       const bool asked = stream_.sections > 0;
-      // As many as were asked for, or the most there can be.
+      // The requested number of sections, or as close to it as possible.
       if (asked && chosen &&
           std::abs(end.nodes - stream_.sections) > std::abs(chosen->nodes - stream_.sections))
         continue;
@@ -81,7 +81,7 @@ class CutSearch {
   struct State {
     double period = never;   // of the slowest section or link so far
     std::size_t begin = 0;   // of the last section
-    std::size_t before = 0;  // which node did the section before, by order_
+    std::size_t before = 0;  // node of the previous section, as an index of order_
   };
   struct End {
     int nodes = 0;
@@ -94,13 +94,14 @@ class CutSearch {
     return (done << order_.size()) + used;
   }
 
-  // Seconds of a frame on its way; nodes_.speeds.size() is where source and sink are.
+  // Transfer time of a frame in seconds. nodes_.speeds.size() is the place of source and sink.
   [[nodiscard]] double way(std::size_t from, std::size_t to, double bytes) const {
     return nodes_.links.empty() ? 0 : bytes / nodes_.links[from][to];
   }
   [[nodiscard]] std::size_t home() const { return nodes_.speeds.size(); }
 
-  // The section of pieces [begin, end) on a node, with the way to it.
+  // Time per frame of the section of pieces [begin, end) on a node, or of the transfer to it if that is
+  // longer.
   [[nodiscard]] double period_of(std::size_t begin, std::size_t end, std::size_t node,
                                  std::optional<std::size_t> before) const {
     const double computing = (done_before_[end] - done_before_[begin]) / nodes_.speeds[order_[node]];
@@ -176,7 +177,7 @@ class CutSearch {
   const StreamLoad& stream_;
   const NodeLoads& nodes_;
   std::vector<Piece> pieces_;
-  std::vector<std::size_t> order_;   // nodes, the fastest first
+  std::vector<std::size_t> order_;   // nodes, fastest first
   std::vector<double> done_before_;  // seconds of all pieces before
   std::vector<std::vector<State>> states_;
 };
@@ -197,8 +198,8 @@ Division as_chunks(const StreamLoad& stream, const NodeLoads& nodes) {
 
 std::vector<std::size_t> cut_places(std::span<const StageLoad> stages) {
   std::vector<std::size_t> places;
-  // The last reader of the source, and of each stage but the one before the place, must lie before the place.
-  std::size_t read_until = 0;  // by stages up to here, of what was made before the place
+  // The last readers of the source and of all stages but the one before the place must be before the place.
+  std::size_t read_until = 0;  // last stage that reads an output made before the place
   std::vector<std::size_t> last_reader(stages.size() + 1, 0);  // of stage i - 1; 0: the source
   for (std::size_t stage = 0; stage < stages.size(); ++stage)
     for (const int input : stages[stage].inputs)

@@ -68,7 +68,7 @@ class ChunkReader final : public FrameReader {
     return std::unexpected(error);
   }
 
-  // What is wrong with it; nothing where it is the frame due, or (before_) comes before that.
+  // The problem with the frame. Empty if it is the expected one, or (before_) precedes it.
   [[nodiscard]] std::string look_at(const std::optional<Frame>& frame) {
     before_ = false;
     if (!frame) return fmt::format("the video ends before frame {}", due());
@@ -125,18 +125,18 @@ class ChunkReader final : public FrameReader {
 
   const JobPlan& plan_;
   const ChunkCut cut_;
-  const std::int64_t frames_;  // that are read
+  const std::int64_t frames_;  // to be read
   const OpenReader open_;
   const video::ReaderOptions options_;
   ChunkReading& reading_;
-  std::mutex exchange_;  // over the pointer, which cancel() reads, and cancelled_
+  std::mutex exchange_;  // guards the pointer, which cancel() reads, and cancelled_
   std::unique_ptr<FrameReader> reader_;
   bool cancelled_ = false;
   video::FrameFormat format_;
   std::int64_t delivered_ = 0;
-  std::int64_t position_ = 0;  // frames read, of a video without times
-  bool in_step_ = false;       // a frame that was due has come since the reader began
-  bool before_ = false;        // the frame looked at comes before the one due
+  std::int64_t position_ = 0;  // frames read, for a video without times
+  bool in_step_ = false;       // an expected frame has arrived since the reader began
+  bool before_ = false;        // the examined frame precedes the expected one
   std::optional<Error> failed_;
 };
 

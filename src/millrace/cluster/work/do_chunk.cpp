@@ -29,7 +29,7 @@ run::VideoSource chunk_source(const JobPlan& plan, const ChunkCut& cut, const st
   return source;
 }
 
-// Whoever else writes to the folder does not say what is written over elsewhere.
+// Other users with write access to the folder must not be able to redirect writes to files elsewhere.
 Status check_no_link(const std::string& folder, std::int64_t chunk) {
   std::error_code ignored;
   for (const std::string& name : {part_file(folder, chunk), record_file(folder, chunk)})
@@ -86,7 +86,7 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
   auto run_options = run::video_run_options_of(words, *pipeline, workplace.machine().usable.worker_limit);
   if (!run_options) return std::unexpected(run_options.error());
   run_options->planes = *planes;
-  // What a chunk finds out, those behind it begin with.
+  // Later chunks inherit this chunk's findings.
   if (auto* const search = std::get_if<run::SearchOptions>(&run_options->schedule);
       search != nullptr && !options.no_profile)
     search->frames_after = plan.frames - cut.first - cut.frames;
@@ -106,7 +106,7 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
   if (Status done = video.run(); !done)
     return std::unexpected(
         Error{done.error().kind, fmt::format("chunk {}: {}", chunk, done.error().message)});
-  // Read back: what is recorded is what is there.
+  // Read the file back, so that the record describes what is really there.
   const auto written = video::index_packets(file, options.stop);
   if (!written) return std::unexpected(written.error());
   if (std::ssize(written->packets) != cut.frames)

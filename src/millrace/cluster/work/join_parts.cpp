@@ -74,7 +74,7 @@ Result<video::JoinedFile> join_parts(const JobPlan& plan, const JoinPartsOptions
     joined.times.resize(static_cast<std::size_t>(plan.frames));
     std::iota(joined.times.begin(), joined.times.end(), 0);
   }
-  // What is made of many files, or of none, has nothing beside its video.
+  // Input from many files, or from none, has no other streams or properties.
   std::error_code ignored;
   if (video::is_coded_input(input) && std::filesystem::is_regular_file(input, ignored))
     joined.side_file = input;

@@ -27,7 +27,7 @@ namespace {
 
 using video::FrameReader;
 
-// Frames that are decoded to see whether the packets tell the truth of them.
+// Number of frames decoded to verify the packets.
 constexpr int frames_to_compare = 48;
 
 struct Frames {
@@ -39,7 +39,7 @@ struct Frames {
 
 bool is_generated(const std::string& input) { return input.starts_with(video::test_source_prefix); }
 
-// Others are made of many files.
+// Other inputs consist of many files.
 bool is_file(const std::string& input) {
   std::error_code ignored;
   return !is_generated(input) && std::filesystem::is_regular_file(input, ignored);
@@ -60,7 +60,7 @@ Status check_input(const std::string& input) {
   return {};
 }
 
-// The times of frames that packets announce; nothing where they do not tell.
+// The times of the frames that the packets announce. Empty if the packets do not tell.
 std::optional<std::vector<std::int64_t>> announced_times(const video::PacketIndex& index,
                                                          std::int64_t first) {
   if (!index.has_times()) return std::nullopt;
@@ -84,7 +84,7 @@ std::vector<std::int64_t> keys_among(const video::PacketIndex& index,
   return keys;
 }
 
-// The next frames, at most `most`; their times where all have one.
+// The next frames, at most `most`, with their times if all have one.
 struct Sample {
   std::int64_t count = 0;
   bool timed = true;
@@ -157,7 +157,7 @@ Result<Frames> list_frames(FrameReader& reader, const run::RunOptions& options, 
   return decode_all(reader, *sample, index, options, stop);
 }
 
-// Parts are .mkv, which tells frames apart by milliseconds.
+// Parts are .mkv files, which distinguish frames by milliseconds.
 Status check_times(const Frames& frames, const video::FrameFormat& format, const std::string& input) {
   for (std::size_t i = 1; i < frames.times.size(); ++i) {
     const double apart = static_cast<double>(frames.times[i] - frames.times[i - 1]) *
@@ -212,7 +212,7 @@ Result<JobPlan> make_plan(const run::RunOptions& asked, double chunk_seconds, co
   if (!options.encoder_threads) options.encoder_threads = usual_encoder_threads;
   const auto job = look_at_input(options, stop);
   if (!job) return std::unexpected(job.error());
-  // What another machine reads must be what was meant here, whatever files it has.
+  // The plan must mean the same on every machine, whatever files it has.
   options.pipeline = image::to_string(job->pipeline);
   auto run = run::video_run_options_of(options, job->pipeline, 1);
   if (!run) return std::unexpected(run.error());
@@ -221,7 +221,7 @@ Result<JobPlan> make_plan(const run::RunOptions& asked, double chunk_seconds, co
   run->writer.encoder_threads = *options.encoder_threads;
   const auto coded = video::check_writer("part.mkv", job->output, run->writer);
   if (!coded) return std::unexpected(coded.error());
-  // By name, so that a machine with another FFmpeg does not choose another.
+  // By name, so that a machine with another FFmpeg does not choose a different one.
   options.codec = coded->codec;
 
   if (check_output)

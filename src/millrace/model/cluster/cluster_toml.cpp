@@ -46,7 +46,7 @@ class ClusterReader {
   using Read = std::function<Status(const toml::node&)>;
   using Reads = std::initializer_list<std::pair<std::string_view, Read>>;
 
-  // One key after the other by the reader of its name.
+  // Reads each key with the reader of its name.
   Status each_key(const toml::table& table, std::string_view what, const Reads& reads) const {
     for (const auto& [key, value] : table) {
       const auto* const found =
@@ -63,7 +63,7 @@ class ClusterReader {
     return {};
   }
 
-  // Not negative, at most 1e15.
+  // 0 to 1e15.
   [[nodiscard]] Read number(std::string_view name, double& into) const {
     return [this, name, &into](const toml::node& value) -> Status {
       const auto read = value.is_number() ? value.value<double>() : std::nullopt;

@@ -13,11 +13,12 @@
 namespace millrace::model {
 namespace {
 
-// Times what a copy takes must be left of what it is a copy of: as python/millrace/cluster/driver.py has it.
+// A chunk is copied only if its remaining time exceeds the copy's by this factor, as in
+// python/millrace/cluster/driver.py.
 constexpr double worth_copying = 1.25;
 constexpr double never_taken = std::numeric_limits<double>::infinity();
 
-// Mean 1. Of Marsaglia and Tsang (2000); below a shape of 1 by their boost.
+// Mean 1. Marsaglia and Tsang (2000), with their boost for shapes below 1.
 double gamma_of_mean_one(double deviation, Random& random) {
   if (deviation <= 0) return 1;
   const double shape = 1 / (deviation * deviation);
@@ -54,7 +55,7 @@ class ClusterRun {
       const Event event = events_.top();
       events_.pop();
       Machine& machine = machines_[event.machine];
-      if (event.turn != machine.turn) continue;  // what was due then is off
+      if (event.turn != machine.turn) continue;  // the event was cancelled
       now_ = event.at;
       if (machine.state == State::away)
         take_work(event.machine);
@@ -127,12 +128,12 @@ class ClusterRun {
     return work_[chunk] / kind_of(machine).speed + job_.overhead;
   }
 
-  // Of a chunk of which nobody knows how much work it is.
+  // For a chunk with an unknown amount of work.
   [[nodiscard]] double usual_seconds(const Machine& machine) const {
     return job_.work / kind_of(machine).speed + job_.overhead;
   }
 
-  // The chunk that is expected to be done last, where this machine is expected to be done with it earlier.
+  // The chunk expected to finish last, among those that this machine is expected to finish earlier.
   [[nodiscard]] std::optional<std::size_t> latest_worth_copying(const Machine& machine) const {
     if (!job_.speculation) return std::nullopt;
     std::optional<std::size_t> latest;
@@ -219,7 +220,7 @@ class ClusterRun {
     }
   }
 
-  // Machines without work look again.
+  // Idle machines look for work again.
   void wake() {
     std::vector<std::size_t> idle;
     idle.swap(idle_);
@@ -238,7 +239,7 @@ class ClusterRun {
     }
     const double work = std::accumulate(work_.begin(), work_.end(), 0.0);
     r.efficiency = work / (r.capacity * r.seconds);
-    // What is left goes by the time of machines, whatever their speed.
+    // The remaining shares are of machine time, regardless of speed.
     const double time = r.seconds * static_cast<double>(machines_.size());
     const double useful = worked_ / time;
     r.starting = away_ / time;
@@ -252,15 +253,15 @@ class ClusterRun {
   const ClusterJob& job_;
   const std::vector<ClusterMachines>& kinds_;
   Random random_;
-  std::vector<double> experienced_;  // since when a machine of the kind has learnt
-  std::vector<double> work_;         // of each chunk, in the order of the video, in which they are begun
-  std::vector<int> copies_;          // of each chunk that are being done
+  std::vector<double> experienced_;  // when the first machine of the kind had learnt
+  std::vector<double> work_;         // of each chunk, in the order of the video, in which chunks are begun
+  std::vector<int> copies_;          // copies in progress, by chunk
   std::vector<bool> done_;
   std::vector<Machine> machines_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<std::size_t> again_;  // chunks of machines that were taken away
+  std::vector<std::size_t> again_;  // chunks interrupted by preemption
   std::vector<std::size_t> idle_;
-  std::size_t next_ = 0;  // chunk never begun
+  std::size_t next_ = 0;  // the first chunk never begun
   std::int64_t left_ = job_.chunks;
   double now_ = 0;
   double store_free_ = 0;

@@ -14,7 +14,7 @@ template <class T> void shuffle(std::vector<T>& values, Random& random) {
     std::swap(values[i - 1], values[random.below(i)]);
 }
 
-// As many places as threads, each PU as often as any other, or once more; which ones once more is chance.
+// One PU for each thread, every PU equally often up to one. The PUs that are used once more are random.
 std::vector<int> places(const SharedMachine& machine, std::size_t threads, Random& random) {
   std::vector<int> all;
   while (all.size() < threads) {
@@ -31,7 +31,7 @@ double floating_point(const ContendingThread& thread) {
   return thread.busy * (thread.demand[SharedUnit::fp] + thread.demand[SharedUnit::simd]);
 }
 
-// Every PU once, group after group; those of no group at the end.
+// Every PU once, group after group; those outside all groups come last.
 std::vector<int> group_after_group(const SharedMachine& machine) {
   std::vector<int> order;
   if (!machine.levels.empty())
@@ -48,8 +48,8 @@ const SharingLevel* floating_point_level(const SharedMachine& machine) {
   return machine.levels.empty() ? nullptr : &machine.levels.front();
 }
 
-// One thread after the other, those that compute most first, each where it costs least among the PUs with
-// fewest threads.
+// Greedy: places the threads one by one, those that compute most first, each where it costs least among the
+// PUs with the fewest threads.
 PuOfThread one_by_one(const SharedMachine& machine, std::span<const ContendingThread> threads,
                       PlacementScore& score) {
   std::vector<std::size_t> order(threads.size());
@@ -75,7 +75,7 @@ PuOfThread one_by_one(const SharedMachine& machine, std::span<const ContendingTh
   return placement;
 }
 
-// Whether threads may be put into pairs: the narrowest level is of groups of two that hold every PU.
+// Whether threads can be paired: the groups of the narrowest level have two PUs each and cover all PUs.
 bool has_pairs(const SharedMachine& machine, std::size_t threads) {
   if (machine.levels.empty() || threads > static_cast<std::size_t>(machine.pus)) return false;
   const auto& groups = machine.levels.front().groups;
@@ -83,11 +83,11 @@ bool has_pairs(const SharedMachine& machine, std::size_t threads) {
          std::ranges::all_of(groups, [](const auto& group) { return group.size() == 2; });
 }
 
-// The cheapest pairs, one after the other where they cost least.
+// Forms the cheapest pairs, and places them one by one where they cost least.
 PuOfThread in_pairs(const SharedMachine& machine, std::span<const ContendingThread> threads,
                     PlacementScore& score) {
   const auto& groups = machine.levels.front().groups;
-  // A machine that is such a pair of PUs and nothing else.
+  // A machine that consists of one such pair of PUs.
   const SharedMachine couple{.pus = 2,
                              .levels = {{.name = "pair",
                                          .groups = {{0, 1}},
@@ -96,7 +96,7 @@ PuOfThread in_pairs(const SharedMachine& machine, std::span<const ContendingThre
   PlacementScore of_couple(couple, threads);
   PuOfThread placement(threads.size(), -1);
   const auto cost = [&](std::size_t i, std::size_t j) {
-    // Those beyond the threads are idle.
+    // Indices beyond the threads stand for idle PUs.
     if (i >= threads.size() || j >= threads.size()) return 0.0;
     placement[i] = 0;
     placement[j] = 1;
@@ -127,9 +127,9 @@ PuOfThread in_pairs(const SharedMachine& machine, std::span<const ContendingThre
   return placement;
 }
 
-// Everybody's groups on every level, and whether groups of a level are all alike.
+// The groups of each PU on every level, and whether all groups of a level are alike.
 struct Structure {
-  std::vector<std::vector<int>> group_of;  // of each level: by PU; -1: of none
+  std::vector<std::vector<int>> group_of;  // by level and PU; -1: none
   bool alike = true;
 
   Structure(const SharedMachine& machine, bool nodes_differ) {
@@ -151,7 +151,7 @@ struct Structure {
     alike = alike && std::ranges::find(of, -1) == of.end();
   }
 
-  // Whether two free PUs are as good as each other.
+  // Whether two free PUs are interchangeable.
   [[nodiscard]] bool as_good(int a, int b, const std::vector<bool>& taken) const {
     const auto in_same = [&](const std::vector<int>& of) {
       const int group = of[static_cast<std::size_t>(a)];
@@ -209,7 +209,7 @@ PuOfThread stacked(const SharedMachine& machine, std::span<const ContendingThrea
   };
   std::ranges::stable_sort(order, {}, wants_most);
   const std::vector<int> pus = group_after_group(machine);
-  // Neighbours in the order become neighbours on the machine, also where several share a PU.
+  // Neighbours in the order become neighbours on the machine, even if several share a PU.
   PuOfThread placement(threads.size());
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const std::size_t place = threads.size() <= pus.size() ? rank : rank * pus.size() / threads.size();
@@ -239,7 +239,7 @@ PuOfThread by_workover(const SharedMachine& machine, std::span<const ContendingT
   for (int pu = 0; pu < machine.pus; ++pu)
     if (!taken[static_cast<std::size_t>(pu)]) free.push_back(pu);
   shuffle(free, random);
-  // What exceeds the free PUs shares with others.
+  // Threads that exceed the free PUs share PUs with others.
   const std::size_t left = order.size() - next;
   if (left > free.size()) {
     const std::vector<int> more = places(machine, left - free.size(), random);
@@ -253,12 +253,12 @@ PuOfThread by_workover(const SharedMachine& machine, std::span<const ContendingT
 namespace {
 
 PuOfThread improved(const SharedMachine& machine, PlacementScore& score, PuOfThread placement) {
-  constexpr double worth_a_step = 1e-9;  // less is rounding
+  constexpr double worth_a_step = 1e-9;  // smaller gains are rounding errors
   std::vector<int> count(static_cast<std::size_t>(machine.pus));
   for (const int pu : placement)
     ++count[static_cast<std::size_t>(pu)];
   double now = score(placement);
-  // Keeps a change that gains something, takes back one that does not.
+  // Keeps a change that improves the score and reverts any other.
   const auto gains = [&] {
     const double then = score(placement);
     if (then <= now + worth_a_step) return false;
@@ -296,13 +296,13 @@ PuOfThread improved(const SharedMachine& machine, PlacementScore& score, PuOfThr
     placement = before;
     return false;
   };
-  // Exchanging whole groups changes something only where there are wider ones too.
+  // Exchanging whole groups matters only if there are wider ones too.
   const bool wider = machine.levels.size() > 1 || machine.remote_memory > 1 || machine.far_handover > 1;
   for (bool better = true; better;) {
     better = false;
     for (std::size_t i = 0; i < placement.size(); ++i) {
       for (int pu = 0; pu < machine.pus; ++pu)
-        // To a PU with fewer threads, counted without this one: never two on one PU beside an idle one.
+        // Only to a PU with fewer threads, not counting this one: never two on one PU while another is idle.
         if (count[static_cast<std::size_t>(pu)] < count[static_cast<std::size_t>(placement[i])])
           better |= move(i, pu);
       for (std::size_t j = i + 1; j < placement.size(); ++j)

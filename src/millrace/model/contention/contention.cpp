@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::array in_caches{SharedUnit::l1, SharedUnit::l2, SharedUnit::llc};
 
-// How much longer `thread` takes beside one that computes as `other` does all the time, less 1: for one of
-// its units.
+// Slowdown minus 1 of `thread` on one of its units, next to a thread that does `other` all the time.
 double disturbance_of(const ContentionMatrix& contention, const Demand& thread, const Demand& other,
                       SharedUnit unit) {
   double sum = 0;
@@ -80,7 +79,7 @@ std::span<const int> PlacementScore::threads_on(int pu) const {
                                    static_cast<std::size_t>(first_[at + 1] - first_[at]));
 }
 
-// Threads by PU (counting sort), and what is asked of each PU.
+// Sorts threads by PU (counting sort) and sums the demand on each PU.
 void PlacementScore::gather(const PuOfThread& placement) {
   const auto pus = static_cast<std::size_t>(machine_.pus);
   asked_.assign(pus, 0);
@@ -93,7 +92,7 @@ void PlacementScore::gather(const PuOfThread& placement) {
   }
   for (std::size_t pu = 0; pu < pus; ++pu)
     first_[pu + 2] += first_[pu + 1];
-  // first_[pu + 1] goes up to where the next PU begins.
+  // first_[pu + 1] advances to the start of the next PU.
   for (std::size_t i = 0; i < placement.size(); ++i)
     if (placement[i] >= 0) {
       int& next = first_[static_cast<std::size_t>(placement[i]) + 1];
@@ -104,7 +103,7 @@ void PlacementScore::gather(const PuOfThread& placement) {
 std::span<const double> PlacementScore::slowdowns(const PuOfThread& placement) {
   gather(placement);
   for (std::size_t i = 0; i < placement.size(); ++i) {
-    // A PU that more is asked of than it has is divided by what is asked.
+    // An overcommitted PU is shared in proportion.
     slowdowns_[i] = placement[i] < 0 ? 1 : std::max(1.0, asked_[static_cast<std::size_t>(placement[i])]);
     present_[i] = threads_[i].busy / slowdowns_[i];
   }
@@ -122,9 +121,9 @@ void PlacementScore::slow_down_on(std::size_t level) {
         const auto i = static_cast<std::size_t>(thread);
         const double* const of = &disturbances_[level][i * threads_.size()];
         double more = 0;
-        double turns = 1;  // the time that it would take if all of the group took turns
+        double turns = 1;  // slowdown if the whole group took turns
         for (const int other : group) {
-          if (other == pu) continue;  // those on one PU take turns
+          if (other == pu) continue;  // threads on one PU take turns
           for (const int j : threads_on(other)) {
             const double present = present_[static_cast<std::size_t>(j)];
             more += by_speed ? present * of[j] / (1 + of[j]) : present * of[j];

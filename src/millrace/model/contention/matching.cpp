@@ -34,7 +34,7 @@ cheapest_pairs(std::size_t count, const std::function<double(std::size_t, std::s
     }
   lemon::MaxWeightedPerfectMatching<Graph, Graph::EdgeMap<std::int64_t>> matching(graph, weights);
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  if (!matching.run()) return pairs;  // of an odd number alone
+  if (!matching.run()) return pairs;  // only fails for an odd number
   for (std::size_t i = 0; i < count; ++i) {
     const auto mate =
         static_cast<std::size_t>(Graph::id(matching.mate(Graph::nodeFromId(static_cast<int>(i)))));

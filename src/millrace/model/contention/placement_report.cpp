@@ -11,7 +11,7 @@
 namespace millrace::model {
 namespace {
 
-// Threads of one name, in the order in which names come first.
+// The distinct names of threads, in order of first appearance.
 std::vector<std::string> names_of(const std::vector<ContendingThread>& threads) {
   std::vector<std::string> names;
   for (const ContendingThread& thread : threads)
@@ -19,7 +19,7 @@ std::vector<std::string> names_of(const std::vector<ContendingThread>& threads) 
   return names;
 }
 
-// Mean, and number of threads.
+// Mean speed, and number of threads.
 std::pair<double, int> speed_of(const std::string& name, const std::vector<ContendingThread>& threads,
                                 const RuleOutcome& outcome) {
   double sum = 0;

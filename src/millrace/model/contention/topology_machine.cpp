@@ -10,7 +10,7 @@ constexpr double handover_to_another_cache = 3.7;
 
 using machine::CpuSet;
 
-// The groups by PUs of the model; without those that hold none.
+// The groups as the model's PU numbers, without empty ones.
 std::vector<std::vector<int>> numbered(const std::vector<CpuSet>& groups, const TopologyMachine& machine) {
   std::vector<std::vector<int>> all;
   for (const CpuSet& group : groups) {

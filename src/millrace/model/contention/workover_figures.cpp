@@ -12,7 +12,7 @@
 namespace millrace::model {
 namespace {
 
-// The machines as the paper used them: one NUMA node, PUs numbered core after core.
+// The machines as used in the paper: one NUMA node, PUs numbered core by core.
 struct PaperMachine {
   const char* name;
   int cores;
@@ -25,8 +25,8 @@ constexpr PaperMachine power7_smt4{"POWER7 SMT4", 8, 4};
 
 SharedMachine shared_machine(const PaperMachine& machine, double like_beside_like) {
   const int pus = machine.cores * machine.pus_a_core;
-  // POWER7 does 0.61 floating-point operations a cycle at most, of 8: its units have room to spare. For two
-  // PUs a core it is all the same.
+  // POWER7 executes at most 0.61 of 8 possible floating-point operations per cycle, so its units have
+  // capacity to spare. With two PUs per core, both kinds of growth are the same.
   SharingLevel cores{.name = "core",
                      .groups = groups_of_neighbours(pus, machine.pus_a_core),
                      .contention = {},
@@ -36,9 +36,8 @@ SharedMachine shared_machine(const PaperMachine& machine, double like_beside_lik
   return {.pus = pus, .levels = {std::move(cores)}};
 }
 
-// Half of the threads are of one kind, half of the other. Beside its like, a thread has k - 1 partners that
-// take x of its speed each in the bad placement, and k / 2 - 1 in the good one, of k PUs a core: solved for 1
-// / (1 - x).
+// Half of the threads are of each kind, on cores with k PUs. In the bad placement a thread has k - 1 partners
+// of its kind, in the good one k / 2 - 1. Each partner takes away x of its speed. Solved for 1 / (1 - x).
 double like_beside_like(const PaperMachine& machine, double workover_over_bad) {
   const double worst = machine.pus_a_core - 1;
   const double best = machine.pus_a_core / 2.0 - 1;
@@ -52,14 +51,14 @@ ContendingThread thread_of(double floating_point) {
   return thread;
 }
 
-// Two kinds of programs, as many of each as fill the machine (figures 11 and 12).
+// Two kinds of programs, in equal numbers that fill the machine (figures 11 and 12).
 struct TwoKinds {
   const char* name;
   PaperMachine machine;
   WorkoverRatios paper;
 };
 
-// Fig. 11 is described in words only: 15 to 20 % over the bad placement, 6 to 10 % over the kernel.
+// Fig. 11 is only described in words: 15 to 20 % over the bad placement, 6 to 10 % over the kernel.
 constexpr double kernel_of_fig_11 = 1.08;
 constexpr std::array two_kinds{
     TwoKinds{"fig. 11, hmmer + povray", bulldozer, {1.15, std::nullopt, kernel_of_fig_11}},
@@ -70,7 +69,7 @@ constexpr std::array two_kinds{
     TwoKinds{"fig. 12b, gobmk + bwaves", power7_smt4, {1.19, 1.13, 1.19 / 1.13}},
 };
 
-// Threads that each run one of some benchmarks of SciMark (figures 13 and 14), by their FPU usage.
+// Threads that each run one of several SciMark benchmarks (figures 13 and 14), by their FPU usage.
 struct SciMark {
   const char* name;
   PaperMachine machine;
@@ -78,8 +77,8 @@ struct SciMark {
   double paper_workover_over_kernel;
 };
 
-// FFT, SOR, MC, MM, LU. POWER7 counts operations a cycle, which say more or less only: the most is taken
-// for 1.
+// FFT, SOR, MC, MM, LU. POWER7 counts operations per cycle, which only rank the benchmarks, so the maximum is
+// taken as 1.
 constexpr std::array amd_usage{0.86, 0.99, 0.87, 0.99, 0.97};
 constexpr std::array amd_fft_mm{0.86, 0.99};
 constexpr double most = 0.61;
@@ -100,7 +99,8 @@ std::string full_name(const char* name, const PaperMachine& machine) {
 
 WorkoverFigure simulate(const TwoKinds& kinds, Random& random) {
   constexpr int draws = 1000;
-  constexpr int kernel_draws = 20;  // for each of the others: chance decides most there
+  constexpr int kernel_draws =
+      20;  // for each assignment of benchmarks, because randomness matters most there
   const SharedMachine machine =
       shared_machine(kinds.machine, like_beside_like(kinds.machine, *kinds.paper.workover_over_bad));
   std::vector<ContendingThread> threads;
@@ -125,7 +125,7 @@ WorkoverFigure simulate(const TwoKinds& kinds, Random& random) {
           .units_over_kernel = speed(arranged(machine, threads)) / kernel};
 }
 
-// The middle of what the two cases of two kinds on that machine say.
+// The mean of the results of the two two-kind cases on that machine.
 double like_beside_like(const PaperMachine& machine) {
   double sum = 0;
   int cases = 0;
@@ -138,7 +138,7 @@ double like_beside_like(const PaperMachine& machine) {
 }
 
 WorkoverFigure simulate(const SciMark& benchmarks, Random& random) {
-  constexpr int draws = 100;  // of which thread runs what; with as many of the kernel's placements in all
+  constexpr int draws = 100;  // of the assignment of benchmarks, with as many kernel placements in total
   const SharedMachine machine = shared_machine(benchmarks.machine, like_beside_like(benchmarks.machine));
   double kernel = 0;
   double pin_only = 0;

@@ -33,7 +33,7 @@ double network_throughput(const std::vector<NetworkStation>& stations, int token
         sum += f[k] * g[n - k];
       next[n] = sum;
     }
-    // Any common factor cancels in the end.
+    // A common factor cancels in the end.
     const double largest = std::ranges::max(next);
     for (std::size_t n = 0; n < size; ++n)
       g[n] = next[n] / largest;

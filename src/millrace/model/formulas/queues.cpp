@@ -10,8 +10,8 @@
 namespace millrace::model {
 namespace {
 
-// exp(a) a^-s Gamma(s, a) for 1 <= s < 2, a > 0: by the power series where a is small, else by the continued
-// fraction (Abramowitz and Stegun 6.5.29 and 6.5.31), evaluated after Lentz.
+// exp(a) a^-s Gamma(s, a) for 1 <= s < 2, a > 0: by the power series if a is small, otherwise by the
+// continued fraction (Abramowitz and Stegun 6.5.29 and 6.5.31), evaluated with Lentz's method.
 double scaled_upper_gamma(double s, double a) {
   constexpr double precision = 1e-16;
   if (a < s + 1) {

@@ -13,7 +13,7 @@ namespace millrace::model {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, double>, 4> units{
-    {{"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"s", 1}}};  // "s" last, as the others end with it
+    {{"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"s", 1}}};  // "s" last, because the others end with it
 
 }  // namespace
 

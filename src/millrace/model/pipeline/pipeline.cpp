@@ -18,7 +18,7 @@ std::string_view to_string(StageKind kind) {
   return "";
 }
 
-// Thirty years, and, as items may split, whatever can be computed with.
+// Thirty years. Split items can multiply this, so the second limit only keeps the numbers finite.
 constexpr double longest_service_seconds = 1e9;
 constexpr double most_seconds_of_an_item = 1e100;
 
@@ -60,7 +60,7 @@ Status check(const Pipeline& pipeline) {
 
 std::vector<double> demands(const Pipeline& pipeline) {
   std::vector<double> result;
-  double items = 1;  // that reach the stage for one at the source
+  double items = 1;  // that reach the stage per source item
   for (const Stage& stage : pipeline.stages) {
     result.push_back(items * stage.visits * stage.service.mean_seconds());
     items *= stage.visits * stage.outputs + (1 - stage.visits);
@@ -80,7 +80,7 @@ double calls_per_item(const Pipeline& pipeline) {
     calls += items * stage.visits;
     items *= stage.visits * stage.outputs + (1 - stage.visits);
   }
-  return std::max(calls, items);  // what leaves the last stage is as much work as a call
+  return std::max(calls, items);  // an item that leaves the last stage costs as much as a call
 }
 
 int slowest_serial_stage(const Pipeline& pipeline) {

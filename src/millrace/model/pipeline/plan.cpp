@@ -6,7 +6,7 @@
 namespace millrace::model {
 namespace {
 
-// Every stage for itself, or neighbouring parallel ones together.
+// One pool per stage; with `collapse`, one per run of adjacent parallel stages.
 std::vector<Pool> pools_of(const Pipeline& pipeline, bool collapse) {
   std::vector<Pool> pools;
   for (int s = 0; s < static_cast<int>(pipeline.stages.size()); ++s) {
@@ -26,8 +26,8 @@ struct Share {
   double demand;
 };
 
-// One thread after another to the pool that has most to do for each of its own, until `threads` are given in
-// all: this makes the slowest pool as fast as that many threads can.
+// Assigns threads one by one to the pool with the greatest demand per thread, up to `threads` in total. This
+// makes the slowest pool as fast as possible with that many threads.
 void divide_by_demand(const Pipeline& pipeline, std::vector<Pool>& pools, int threads) {
   const auto demand = demands(pipeline);
   std::vector<Share> parallel;
@@ -101,7 +101,7 @@ Plan make_runtime_plan(const Pipeline& pipeline, Strategy strategy, int threads,
     const Stage& one = pipeline.stages[static_cast<std::size_t>(stage)];
     return one.is_parallel() && !one.waits;
   };
-  std::vector<std::size_t> free;  // the pools whose threads are to be chosen
+  std::vector<std::size_t> free;  // the pools whose thread count is to be chosen
   for (int s = 0; s < static_cast<int>(pipeline.stages.size()); ++s) {
     if (strategy == Strategy::collapsed && s > 0 && computes_in_parallel(s) && computes_in_parallel(s - 1)) {
       plan.pools.back().last_stage = s;

@@ -18,7 +18,7 @@ std::unexpected<Error> wrong(std::string_view file, std::string_view what) {
   return usage_error("{}: {}; give the trace that the recorded run wrote with --trace", file, what);
 }
 
-// What a trace says of one call; nothing of another kind of event.
+// One call in a trace. Not set for other kinds of event.
 struct Event {
   std::string stage;
   std::int64_t item = 0;
@@ -65,8 +65,8 @@ void complete(RecordedCalls& recorded, std::size_t stage, double busy) {
   }
 }
 
-// How many parts an item consists of behind the stage: as many as the stages further on had calls for, up to
-// the next that makes other numbers of them.
+// Number of parts of an item after the stage: the calls of the later stages, up to the next one that changes
+// the number.
 std::size_t parts_behind(const Pipeline& pipeline, const std::vector<StageCalls>& item, std::size_t stage) {
   std::size_t parts = 0;
   for (std::size_t s = stage + 1; s < item.size(); ++s) {
@@ -76,7 +76,7 @@ std::size_t parts_behind(const Pipeline& pipeline, const std::vector<StageCalls>
   return parts;
 }
 
-// Says of each call how many parts it emits.
+// Sets the number of parts that each call emits.
 void divide(const Pipeline& pipeline, std::vector<StageCalls>& item) {
   std::size_t arriving = 1;
   for (std::size_t s = 0; s < item.size(); ++s) {
@@ -109,7 +109,7 @@ Result<RecordedCalls> parse_recorded_calls(std::string_view content, std::string
           in_quotes(stage.name));
   }
   RecordedCalls recorded;
-  // A trace that does not have so many events cannot tell of so many items.
+  // A trace with fewer events than items cannot cover them.
   if (items > std::ssize(*events)) return wrong(file_name, "fewer calls than the run had items");
   recorded.items.assign(static_cast<std::size_t>(items), std::vector<StageCalls>(pipeline.stages.size()));
   for (const json& entry : *events) {
@@ -119,7 +119,7 @@ Result<RecordedCalls> parse_recorded_calls(std::string_view content, std::string
     if (stage == stage_of.end())
       return wrong(file_name,
                    fmt::format("a call of stage {}, which the run has not", in_quotes(event->stage)));
-    // The source's last call, which made no item, has the number of the item it did not make.
+    // The source's last call made no item but has the next item's number.
     if (event->item < 0 || event->item >= items) continue;
     recorded.items[static_cast<std::size_t>(event->item)][stage->second].seconds.push_back(event->seconds);
   }

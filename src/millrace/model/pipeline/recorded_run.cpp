@@ -19,7 +19,7 @@ std::unexpected<Error> no_report(std::string_view file, std::string_view what) {
   return usage_error("{}: {}; give the report that a run with tracing wrote", file, what);
 }
 
-// 0 or more; nothing when it is missing or anything else.
+// A number >= 0. Empty if it is missing or anything else.
 std::optional<double> number(const json& object, const char* field) {
   const auto found = object.find(field);
   if (found == object.end() || !found->is_number()) return std::nullopt;
@@ -42,11 +42,11 @@ Result<ServiceTime> service_time(const RecordedStage& stage) {
     return ServiceTime::with_variation(stage.items_in > 0 ? stage.busy_s / stage.items_in : 0, 1);
   auto shape = ServiceTime::from_histogram(bins);
   if (!shape) return shape;
-  // The buckets give the shape; the mean is known better than they tell.
+  // The buckets give the shape. The recorded mean is more precise than theirs.
   return shape->mean_seconds() > 0 ? shape->scaled(stage.service_s.mean() / shape->mean_seconds()) : *shape;
 }
 
-// As the report names them.
+// Names as in the report.
 std::optional<StageKind> kind_of(std::string_view name) {
   if (name == "parallel") return StageKind::parallel;
   if (name == "serial in order") return StageKind::ordered;
@@ -74,7 +74,7 @@ Result<Pipeline> recorded_pipeline(std::span<const RecordedStage> recorded) {
       stage.outputs = out / in;
       arriving = out;
     } else {
-      // The last stage's items go nowhere further.
+      // The last stage's items leave the stream.
       const bool last = pipeline.stages.size() + 1 == recorded.size();
       if (in > 0 && !last) stage.outputs = out / in;
       if (arriving > 0 && in > 0) stage.visits = std::clamp(in / arriving, 1e-9, 1.0);
@@ -89,7 +89,7 @@ Result<Pipeline> recorded_pipeline(std::span<const RecordedStage> recorded) {
 
 Result<RecordedRun> parse_recorded_run(std::string_view content, std::string_view file_name) {
   json root = json::parse(content, nullptr, false);
-  // A program's report has that of its stream within.
+  // A program's report contains that of its stream.
   if (root.is_object() && text(root, "schema") != "millrace.stream.run" && root.contains("run"))
     root = json(root["run"]);
   if (!root.is_object() || text(root, "schema") != "millrace.stream.run")

@@ -50,7 +50,7 @@ Result<ServiceTime> ServiceTime::from_histogram(const std::vector<HistogramBin>&
     counted += static_cast<double>(bin.items);
     result.steps_.push_back({counted / items, bin.low_seconds, bin.high_seconds});
   }
-  result.steps_.back().until = 1;  // whatever rounding made of it
+  result.steps_.back().until = 1;  // corrects rounding errors
   return result;
 }
 

@@ -13,10 +13,10 @@
 namespace millrace::model {
 namespace {
 
-// Of so many calls of a stage for one item, the sum is as good as normal.
+// From this many calls of a stage per item on, their sum is approximated by a normal distribution.
 constexpr std::int64_t many_calls = 16;
 
-// More parts than this are no longer counted.
+// Maximum number of parts that is tracked.
 constexpr double most_parts = 1e12;
 
 double calls_seconds(const ServiceTime& service, std::int64_t calls, Random& random) {
@@ -90,7 +90,7 @@ int OrderedTail::sufficient_tokens(int threads, double slowdown, int least) cons
 }
 
 double OrderedTail::seconds(int threads, std::size_t tokens) const {
-  std::vector<double> thread_at(static_cast<std::size_t>(threads), 0);  // a heap, the first in front
+  std::vector<double> thread_at(static_cast<std::size_t>(threads), 0);  // a heap with the earliest in front
   std::vector<double> serial_at(segments_, 0);
   std::vector<double> left_at(static_cast<std::size_t>(items_));
   for (std::size_t i = 0; i < left_at.size(); ++i) {

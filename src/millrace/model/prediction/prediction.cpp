@@ -15,7 +15,7 @@
 namespace millrace::model {
 namespace {
 
-// More tokens than this change nothing that a formula could see.
+// More tokens do not change the result of any formula.
 constexpr int most_tokens = 4000;
 
 struct Network {
@@ -24,7 +24,7 @@ struct Network {
   int tokens = 1;
 };
 
-// Coefficient of variation of one item's whole work, the stages being independent.
+// Coefficient of variation of the total work of an item, assuming independent stages.
 double mean_variation(const Pipeline& pipeline) {
   const auto demand = demands(pipeline);
   double weighted = 0;
@@ -54,7 +54,7 @@ std::string stage_names(const Pipeline& pipeline, int first, int last) {
                        : fmt::format("stages {} to {}", name(first), name(last));
 }
 
-// One station for every pool.
+// One station per pool.
 Network network_of_pools(const Pipeline& pipeline, const Plan& plan) {
   const auto demand = demands(pipeline);
   Network network;
@@ -76,7 +76,7 @@ Network network_of_pools(const Pipeline& pipeline, const Plan& plan) {
   return network;
 }
 
-// One station of all threads for all parallel stages, one for each serial stage.
+// One station with all threads for the parallel stages, and one for each serial stage.
 Network network_of_stealing(const Pipeline& pipeline, const Plan& plan) {
   const auto demand = demands(pipeline);
   Network network{.tokens = std::min(plan.tokens, most_tokens)};
@@ -99,7 +99,7 @@ Network network_of_stealing(const Pipeline& pipeline, const Plan& plan) {
   return network;
 }
 
-// Work that occupies a core, slowed down as at this throughput, of one item.
+// Core time of one item, slowed down by `busy_cores` busy cores.
 double core_seconds(const Pipeline& pipeline, double busy_cores) {
   const auto demand = demands(pipeline);
   double sum = 0;
@@ -111,8 +111,8 @@ double core_seconds(const Pipeline& pipeline, double busy_cores) {
 
 using Throughput = double (*)(const std::vector<NetworkStation>&, int);
 
-// Throughput of the network whose stations slow each other down and share the cores: what each leaves to the
-// others depends on the throughput, which is iterated to a fixed point, half a step at a time.
+// Throughput of a network whose stations slow each other down and share the cores. The capacity left to each
+// station depends on the throughput, so it is found by fixed-point iteration with half steps.
 double settled_throughput(const Pipeline& pipeline, const Plan& plan, Network network, Throughput formula) {
   double rate = 0;
   for (int round = 0; round < 12; ++round) {
@@ -122,7 +122,7 @@ double settled_throughput(const Pipeline& pipeline, const Plan& plan, Network ne
       const double own = std::min(station.servers, previous * station.demand_seconds);
       station.busy_elsewhere = std::max(0.0, busy - own);
     }
-    // The station of all threads comes last; threads in serial stages are not in it.
+    // The station of all threads comes last, without the threads in serial stages.
     if (plan.strategy == Strategy::stealing && network.names.back() == "cores") {
       double in_serial = 0;
       for (std::size_t i = 0; i + 1 < network.stations.size(); ++i)
@@ -133,7 +133,7 @@ double settled_throughput(const Pipeline& pipeline, const Plan& plan, Network ne
     const double work =
         core_seconds(pipeline, std::min<double>(plan.usable_cores(), rate * core_seconds(pipeline, 1)));
     if (work > 0) rate = std::min(rate, plan.usable_cores() / work);
-    // Threads wait for a device too when they steal.
+    // Stealing threads also wait for devices.
     if (plan.strategy == Strategy::stealing)
       rate = std::min(rate, plan.usable_cores() / total_demand(pipeline));
     if (round > 0) rate = (rate + previous) / 2;
@@ -197,7 +197,7 @@ Result<Prediction> predict_by_simulation(const Pipeline& pipeline, const Plan& p
     const auto result =
         simulate(pipeline, plan, {.items = each, .seed = seed + static_cast<std::uint64_t>(run)});
     if (!result) return std::unexpected(result.error());
-    // The rest of the items pass in the steady state.
+    // The remaining items pass in the steady state.
     const double seconds =
         result->seconds + static_cast<double>(items - each) / result->steady_items_per_second;
     sum += seconds;
@@ -213,10 +213,11 @@ Result<Prediction> predict_by_simulation(const Pipeline& pipeline, const Plan& p
 
 namespace {
 
-// "Reaches what it reaches with any number" means so much of it.
+// The fraction of the unlimited throughput that counts as sufficient.
 constexpr double sufficient = 0.99;
 
-// The smallest value from `low` to `high` that is enough; all above it are, and `high` is.
+// The smallest sufficient value from `low` to `high`. All values above it are sufficient too, and so is
+// `high`.
 template <class Enough> int smallest(int low, int high, const Enough& enough) {
   const auto values = std::views::iota(low, high);
   return low + static_cast<int>(std::ranges::partition_point(values, std::not_fn(enough)) - values.begin());
@@ -226,7 +227,7 @@ double formula_item_seconds(const Pipeline& pipeline, int threads, int tokens) {
   return predict(pipeline, make_plan(pipeline, Strategy::stealing, threads, 1, tokens), 1).point_seconds;
 }
 
-// The threads, or the slowest serial stage, at work all the time.
+// Either the threads or the slowest serial stage are always busy.
 double busy_item_seconds(const Pipeline& pipeline, int threads) {
   const auto demand = demands(pipeline);
   double work = 0;

@@ -8,7 +8,7 @@
 namespace millrace::model {
 namespace {
 
-// A plan this much slower than the fastest is as good where it needs less.
+// A plan within this factor of the fastest is as good if it needs less.
 constexpr double as_good = 1.03;
 
 Status check(const ModelQuestion& question) {
@@ -28,7 +28,7 @@ Status check(const ModelQuestion& question) {
   return {};
 }
 
-// Fewest cores, then fewest threads, among those as good as the fastest.
+// Among the plans as good as the fastest, the one with the fewest cores, then the fewest threads.
 std::size_t recommend(const std::vector<ModelRow>& rows) {
   const double fastest = std::ranges::min_element(rows, {}, [](const ModelRow& row) {
                            return row.prediction.point_seconds;
@@ -58,7 +58,7 @@ std::string why(const ModelReport& report) {
                         "and threads",
                         100 * (chosen.prediction.point_seconds / fastest.prediction.point_seconds - 1),
                         to_string(fastest.plan.strategy), fastest.plan.cores);
-  const ModelRow* next = nullptr;  // the best of the other strategies on as many cores
+  const ModelRow* next = nullptr;  // the best of the other strategies with the same number of cores
   for (const ModelRow& row : report.rows) {
     if (row.plan.cores != chosen.plan.cores || row.plan.strategy == chosen.plan.strategy) continue;
     if (next == nullptr || row.prediction.point_seconds < next->prediction.point_seconds) next = &row;

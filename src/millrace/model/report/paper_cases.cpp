@@ -75,7 +75,7 @@ std::vector<paper::Station> paper_stations(const Pipeline& pipeline, int threads
   std::vector<paper::Station> result;
   const auto demand = demands(pipeline);
   for (std::size_t i = 0; i < demand.size(); ++i) {
-    // A stage without work holds up nobody, and a queue in front of it has no rate.
+    // A stage without work delays nothing, and a queue in front of it has no rate.
     if (!(demand[i] > 0)) continue;
     const bool serial = !pipeline.stages[i].is_parallel();
     result.push_back({demand[i], serial ? 1 : threads, serial});

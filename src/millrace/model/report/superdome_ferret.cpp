@@ -137,7 +137,7 @@ std::vector<SizingResult> paper_sizing(const FerretTimes& times) {
   const Pipeline six = ferret_pipeline(times);
   const Pipeline three = ferret_collapsed(times);
   const int plenty = 64;  // threads, so that only the queue limits
-  // dedup: 89.37 s sequential; "close to 5" times as fast at best, which is the output stage's doing.
+  // dedup: 89.37 s sequential; at best "close to 5" times as fast, limited by the output stage.
   const paper::StealingInput dedup{
       .seconds = 89.37, .slowest_serial = 89.37 / 5, .threads = 5, .tokens_per_thread = 3};
   return {

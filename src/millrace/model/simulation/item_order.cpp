@@ -36,7 +36,8 @@ int ItemOrder::insert_after(int item, double born_seconds) {
     at(next).previous = added;
   else
     last_ = added;
-  // No turn changes: at stages still ahead it is at `item` or before it, at those behind, after both.
+  // No turn changes: at stages ahead, the turn is at `item` or before it; at stages already passed, it is
+  // after both.
   return added;
 }
 

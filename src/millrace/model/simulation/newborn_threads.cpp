@@ -15,8 +15,8 @@ struct ForkedTask {
   double left_ms = 0;
   int core = 0;
   bool may_move = false;      // idle cores may take it
-  double until_bound_ms = 0;  // of work here, before it moves to its own core
-  int own_core = -1;          // where it then goes
+  double until_bound_ms = 0;  // work left here before it moves to its own core
+  int own_core = -1;          // its destination after that
   bool alive = true;
 };
 
@@ -56,7 +56,7 @@ class ForkJoinPass {
            case_.placement == NewbornPlacement::on_idle_core;
   }
 
-  // Ends what is done, which may begin something else, until nothing ends at this moment.
+  // Ends completed work and begins what depends on it, until nothing more ends at this moment.
   void begin_what_is_due() {
     for (bool ended = true; ended;) {
       ended = false;
@@ -113,7 +113,7 @@ class ForkJoinPass {
     threads_.push_back(task);
   }
 
-  // The idle core takes a thread from the one with most, which keeps what runs there: the first of them.
+  // The idle core takes a thread from the busiest core, which keeps its running thread: the first one.
   void take_one(int idle) {
     int busiest = idle;
     for (int core = 0; core < case_.cores; ++core)

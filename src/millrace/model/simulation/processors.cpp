@@ -10,7 +10,7 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr int unbounded = std::numeric_limits<int>::max();
 
-// For a heap with the first done in front.
+// Orders a heap with the first to finish in front.
 constexpr auto later = [](const auto& a, const auto& b) {
   return a.done_at != b.done_at ? a.done_at > b.done_at : a.started > b.started;
 };
@@ -42,7 +42,7 @@ std::optional<int> Processors::next_done() {
   catch_up(group);
   busy_cores_ -= busy(group);
   std::ranges::pop_heap(group.running, later);
-  // The clock never lags behind a job that is done, whatever rounding did.
+  // Rounding must not leave the clock behind a finished job.
   group.clock = std::max(group.clock, group.running.back().done_at);
   const int job = group.running.back().job;
   group.running.pop_back();

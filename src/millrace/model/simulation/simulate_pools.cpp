@@ -11,18 +11,18 @@ enum class ThreadState { starved, working, blocked };
 struct SimulatedThread {
   std::size_t pool;
   ThreadState state = ThreadState::starved;
-  double since = 0;           // it has been starved or blocked
-  double cpu_after_wait = 0;  // work still to do once the device has answered
-  std::vector<int> results;   // of the service under way; what is left of them while blocked
+  double since = 0;           // since when it has been starved or blocked
+  double cpu_after_wait = 0;  // work left after the device has answered
+  std::vector<int> results;   // of the current service; while blocked, the remaining ones
   std::size_t handed_on = 0;  // how many of the results have left
 };
 
 struct SimulatedPool {
   Pool pool;
   bool ordered = false;
-  std::deque<int> queue;            // items that wait; unused where ordered
-  std::deque<std::size_t> idle;     // threads with nothing to do, the longest waiting first
-  std::deque<std::size_t> blocked;  // threads of others that wait for room in the queue
+  std::deque<int> queue;            // waiting items; unused if ordered
+  std::deque<std::size_t> idle;     // threads without work, the longest waiting first
+  std::deque<std::size_t> blocked;  // threads of other pools that wait for room in the queue
 };
 
 class PoolsSimulation {
@@ -76,7 +76,7 @@ class PoolsSimulation {
     return item != ItemOrder::none && run_.order.waits_at(item) == pool.pool.first_stage;
   }
 
-  // The thread, which is free, takes items and begins to work, or goes idle.
+  // The free thread takes items and begins to work, or goes idle.
   void start(std::size_t t) {
     SimulatedThread& thread = threads_[t];
     const std::size_t p = thread.pool;
@@ -108,7 +108,7 @@ class PoolsSimulation {
     let_in(p);
   }
 
-  // Carries the items through the pool's stages, one after another, and starts the thread on the sum.
+  // Takes the items through the pool's stages one by one, and starts the thread on the total time.
   void work(std::size_t t, const std::vector<int>& taken) {
     SimulatedThread& thread = threads_[t];
     const Pool& pool = pools_[thread.pool].pool;
@@ -142,8 +142,8 @@ class PoolsSimulation {
       run_.processors.compute(job, core_of(t), cpu);
   }
 
-  // What comes out is decided when the work begins, but the parts are born and the item is dropped at its
-  // end: a part is noted as its item again, a dropped item as its complement.
+  // The outputs are decided when the work begins, but parts are born and items dropped at its end. A part is
+  // recorded as its item again, a dropped item as its complement.
   static void note_parts(SimulatedThread& thread, int item, int parts) {
     if (parts == 0) thread.results.push_back(~item);
     for (int part = 0; part < parts; ++part)
@@ -178,13 +178,13 @@ class PoolsSimulation {
     wake_ordered();
   }
 
-  // Passes the results on until a queue is full; then goes on to the next item, or is blocked.
+  // Passes the results on until a queue is full. Then the thread takes the next item or is blocked.
   void hand_on(std::size_t t) {
     SimulatedThread& thread = threads_[t];
     while (thread.handed_on < thread.results.size()) {
       const int item = thread.results[thread.handed_on];
       std::size_t target = thread.pool + 1;
-      // Where the item was to go when the queue was full is not drawn anew.
+      // The destination was already drawn when the queue was full.
       const int kept = run_.order.waits_at(item);
       if (kept <= -2) {
         target = static_cast<std::size_t>(-2 - kept);
@@ -205,8 +205,8 @@ class PoolsSimulation {
     start(t);
   }
 
-  // Whether items that bypass the pool's stage do not come to it at all. At an ordered stage they keep their
-  // turn, and of collapsed stages they bypass one by one.
+  // Whether items that bypass the pool's stage skip the pool. At an ordered stage they must keep their turn,
+  // and in collapsed stages each stage is bypassed separately.
   [[nodiscard]] bool may_skip(std::size_t p) const {
     return !pools_[p].ordered && pools_[p].pool.first_stage == pools_[p].pool.last_stage;
   }
@@ -233,7 +233,7 @@ class PoolsSimulation {
     wake(target);
   }
 
-  // Lets those in that wait for room in front of the pool.
+  // Admits threads that wait for room in front of the pool.
   void let_in(std::size_t p) {
     SimulatedPool& pool = pools_[p];
     while (!pool.blocked.empty() && has_room(p)) {
@@ -244,7 +244,7 @@ class PoolsSimulation {
     }
   }
 
-  // An item that left, was split or dropped may have made it another's turn.
+  // If an item left, was split or was dropped, another item may now have its turn.
   void wake_ordered() {
     for (std::size_t p = 0; p < pools_.size(); ++p) {
       if (pools_[p].ordered) wake(p);
@@ -274,7 +274,7 @@ class PoolsSimulation {
     thread.state = state;
     thread.since = run_.processors.now_seconds();
   }
-  // Enters how long the thread had nothing to do or could not go on.
+  // Records how long the thread was starved or blocked.
   void account(SimulatedThread& thread) {
     PoolTotals& totals = run_.result.pools[thread.pool];
     const double time = run_.processors.now_seconds() - thread.since;
@@ -291,10 +291,10 @@ class PoolsSimulation {
   SimulatedRun run_;
   std::vector<SimulatedPool> pools_;
   std::vector<SimulatedThread> threads_;
-  std::vector<int> parts_of_token_;  // items inside that belong to the token
+  std::vector<int> parts_of_token_;  // live items by token
   std::vector<int> free_tokens_;
   int tokens_in_use_ = 0;
-  std::size_t expected_ = 0;  // results of the services under way
+  std::size_t expected_ = 0;  // results of the current services
 };
 
 Status check_setting(const Pipeline& pipeline, const PoolsSetting& setting) {

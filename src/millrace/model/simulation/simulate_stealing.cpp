@@ -5,7 +5,7 @@
 namespace millrace::model {
 namespace {
 
-// An item and the stage it is to enter; the source makes its item when it starts.
+// An item and its next stage. The source makes its item when the task starts.
 struct Task {
   int item = ItemOrder::none;
   int stage = 0;
@@ -13,14 +13,14 @@ struct Task {
 
 struct Worker {
   Task current;
-  std::deque<Task> ready;  // its own leave from the back, thieves take from the front
-  std::size_t place = 0;   // in the list of those who have something ready
+  std::deque<Task> ready;  // the owner takes from the back, thieves from the front
+  std::size_t place = 0;   // index in the list of workers with ready tasks
   double idle_since = 0;
 };
 
 struct SerialStage {
   bool occupied = false;
-  std::deque<int> waiting;  // unordered stages; the ordered ones look into the order
+  std::deque<int> waiting;  // for unordered stages; ordered ones use the item order
 };
 
 class StealingSimulation {
@@ -54,7 +54,7 @@ class StealingSimulation {
   }
 
  private:
-  // The worker, which is free, goes on with the task as far as it can without waiting; then finds another.
+  // The free worker runs the task until it has to wait, then finds another.
   void run_task(std::size_t w, Task task) {
     if (!begin(w, task)) find_work(w);
   }
@@ -90,7 +90,7 @@ class StealingSimulation {
     return false;
   }
 
-  // Whether the item may enter now; else it waits there.
+  // Whether the item may enter now. Otherwise it waits there.
   bool enter_serial(Task task) {
     SerialStage& serial = serial_[static_cast<std::size_t>(task.stage)];
     const bool ordered = run_.stage(task.stage).kind == StageKind::ordered;
@@ -109,7 +109,7 @@ class StealingSimulation {
   void serve(std::size_t w, Task task) {
     workers_[w].current = task;
     const Stage& stage = run_.stage(task.stage);
-    // An ordered stage passes by itself those that bypass it: they still have to keep their turn.
+    // An ordered stage lets bypassing items through itself, because they must keep their turn.
     const bool passed_by =
         stage.kind == StageKind::ordered && task.stage > 0 && run_.bypasses(task.stage, task.item);
     passes_by_[w] = passed_by;
@@ -141,10 +141,10 @@ class StealingSimulation {
       if (next.stage < run_.stages())
         spawn(w, next);
       else
-        begin(w, next);  // it leaves at once
+        begin(w, next);  // leaves at once
     }
-    // Whose turn it has become comes before this item's own next stage, and thieves take the oldest: no
-    // serial stage stands still while somebody waits for it.
+    // Tasks whose turn has come go before this item's own next stage, and thieves take the oldest. So no
+    // serial stage is idle while an item waits for it.
     for (; !admitted_.empty(); admitted_.pop_back())
       spawn(w, admitted_.back(), true);
     if (parts == 0) release(w, token);
@@ -165,8 +165,8 @@ class StealingSimulation {
     }
   }
 
-  // Whoever's turn it has become at an ordered stage that is free: because the one before has passed, or was
-  // dropped or bypassed.
+  // Admits items whose turn has come at a free ordered stage, after the previous item passed, was dropped or
+  // bypassed it.
   void admit_in_turn() {
     for (int stage = 1; stage < run_.stages(); ++stage) {
       if (run_.stage(stage).kind != StageKind::ordered || serial_[static_cast<std::size_t>(stage)].occupied)
@@ -179,13 +179,13 @@ class StealingSimulation {
     }
   }
 
-  // The waiting item holds the serial stage from now on; a ready task will serve it.
+  // The waiting item now holds the serial stage. A ready task will serve it.
   void admit(int item, int stage) {
     serial_[static_cast<std::size_t>(stage)].occupied = true;
     admitted_.push_back({item, stage});
   }
 
-  // The source can make an item: one task for it becomes ready.
+  // If the source can make an item, one task for it becomes ready.
   void offer_source(std::size_t w) {
     if (source_pending_ || serial_[0].occupied || free_tokens_ == 0 || run_.source_is_dry()) return;
     source_pending_ = true;
@@ -199,7 +199,7 @@ class StealingSimulation {
     offer_source(w);
   }
 
-  // A task becomes ready at the worker; an idle one steals it at once.
+  // A task becomes ready at the worker. An idle worker steals it at once.
   void spawn(std::size_t w, Task task, bool admitted = false) {
     if (!idle_.empty()) {
       const std::size_t thief = idle_.back();
@@ -257,10 +257,10 @@ class StealingSimulation {
   std::vector<int> parts_of_token_;
   std::vector<Worker> workers_;
   std::vector<SerialStage> serial_;
-  std::vector<Task> admitted_;       // by the task that is just done, not yet ready
-  std::vector<bool> passes_by_;      // per worker: its item goes past the ordered stage it holds
+  std::vector<Task> admitted_;       // admitted by the task that just finished, not yet ready
+  std::vector<bool> passes_by_;      // by worker: its item bypasses the ordered stage that it holds
   std::vector<std::size_t> idle_;    // the last to go idle is woken first
-  std::vector<std::size_t> loaded_;  // workers with something ready
+  std::vector<std::size_t> loaded_;  // workers with ready tasks
   bool source_pending_ = false;      // the source's task is ready or taken
 };
 

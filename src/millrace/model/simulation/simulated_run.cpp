@@ -91,7 +91,7 @@ bool SimulatedRun::bypasses(int index, int item) {
 
 double SimulatedRun::service(int index, int item) {
   const Stage& working = stage(index);
-  // Where threads share the cores, this one may make none more busy.
+  // If threads share the cores, this one may not occupy another core.
   const int busy = std::min(processors.busy_cores() + 1, processors.cores());
   const double alone = replay_ ? replay_->service(order.token(item), index) : working.service.sample(random);
   const double seconds = alone * working.slowdown_factor(busy);

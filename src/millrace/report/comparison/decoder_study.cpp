@@ -30,7 +30,7 @@ constexpr std::array pairs_of_table5{
     BindingPair{Binding::none, Binding::own_one_to_one}, BindingPair{Binding::own_main, Binding::plus_main},
     BindingPair{Binding::own_one_to_one, Binding::plus_one_to_one}};
 
-// What the paper states of its H.264 decoder, by the number of the stream, in the order of the pairs.
+// The paper's figures for its H.264 decoder, by stream number, in the order of the pairs.
 using StatedGains = std::array<double, 5>;  // table III has three
 constexpr std::array<StatedGains, 10> stated_in_table3{{{12.9, 0.4, 12.5},
                                                         {14.4, 0.2, 14.2},
@@ -61,7 +61,7 @@ Result<std::vector<double>> times_of(const DecoderObservations& observed, const 
   return found->second;
 }
 
-// A frame: what main does alone, and a slice for each thread.
+// A frame: the serial work of main, and a slice for each thread.
 Result<model::ForkJoinWork> frame_of(const DecoderObservations& observed, const DecoderStream& stream,
                                      Decoder decoder) {
   const auto alone = observed.alone_ms.find({stream.number, decoder});
@@ -150,7 +150,7 @@ class Gains {
   }
 
  private:
-  // The least and the largest gain of the first pair that the paper states.
+  // The least and the greatest gain of the paper's first pair.
   [[nodiscard]] std::pair<double, double> of_paper() const {
     const auto [least, most] =
         std::ranges::minmax(stated_, {}, [](const StatedGains& gains) { return gains.front(); });
@@ -166,7 +166,7 @@ class Gains {
     return "some of it as in the paper";
   }
 
-  // Whether any row has figures of the paper, which are of H.264.
+  // Whether any row has figures from the paper, which are for H.264.
   [[nodiscard]] bool states() const {
     return std::ranges::find(observed_.decoders, Decoder::ffmpeg) != observed_.decoders.end();
   }

@@ -30,7 +30,7 @@ constexpr std::array pairs_of_table7{
     Pair{Binding::none, Binding::own_one_to_one}, Pair{Binding::own_main, Binding::plus_main},
     Pair{Binding::own_one_to_one, Binding::plus_one_to_one}};
 
-// What the paper states, in the order of the pairs: for each variant encoding, then decoding.
+// The paper's figures, in the order of the pairs: for each variant encoding, then decoding.
 constexpr std::array<std::array<double, 3>, 6> stated_in_table4{{{121.5, 30.6, 69.6},
                                                                  {88.2, 0.7, 86.9},
                                                                  {171.8, 24.2, 118.9},
@@ -52,7 +52,7 @@ Result<std::vector<double>> times_of(const DispatchObservations& observed, const
   return found->second;
 }
 
-// (time of the one / time of the other - 1) * 100, turn by turn.
+// (time of the one / time of the other - 1) * 100, by round.
 Result<PlotValue> speed_up(const DispatchObservations& observed, DispatchSetting setting, const Pair& pair) {
   setting.binding = pair.slow;
   const auto slow = times_of(observed, setting);
@@ -63,7 +63,7 @@ Result<PlotValue> speed_up(const DispatchObservations& observed, DispatchSetting
   return measured_gain(*slow, *fast);
 }
 
-// One pass, in which each thread has as much to do as the others.
+// One pass, in which all threads have the same amount of work.
 Result<model::ForkJoinWork> work_of(const DispatchObservations& observed, const DispatchSetting& setting) {
   const auto found = observed.alone_ms.find({setting.variant, setting.verb});
   if (found == observed.alone_ms.end() || !(found->second > 0))

@@ -33,7 +33,7 @@ const ProgramRuns* ObservedProgram::runs(const ProgramSetting& setting) const {
   return found == observed_.runs.end() ? nullptr : &found->second;
 }
 
-// Of few items chance decides; so more are simulated, and the time of as many as were measured follows.
+// Few items give noisy results. So more are simulated, and the time is scaled to the measured number.
 Result<Value> ObservedProgram::simulated(const Pipeline& pipeline, const Plan& plan) const {
   const std::int64_t least = observed_.quick ? 300 : 3000;
   const std::int64_t items = std::max(times_.items, least);
@@ -54,7 +54,7 @@ Result<Value> ObservedProgram::predicted(PaperCase which, bool collapsed, int th
                                                           .tokens = tokens,
                                                           .items = times_.items});
   if (!rows) return std::unexpected(rows.error());
-  // Where collapsing changes nothing, there is one row.
+  // If collapsing changes nothing, there is only one row.
   const double seconds = collapsed ? rows->back().seconds : rows->front().seconds;
   return Value(PlotValue{seconds, seconds, seconds});
 }
@@ -86,8 +86,8 @@ double ObservedProgram::most_speed_up() const {
          model::demands(times_.pipeline)[static_cast<std::size_t>(serial)];
 }
 
-// Neighbouring parallel stages that compute as one; what splits or drops items on the way keeps its share of
-// work.
+// Combines adjacent parallel stages into one. Work after a stage that splits or drops items is scaled
+// accordingly.
 Pipeline collapsed(const Pipeline& pipeline) {
   Pipeline result;
   const auto demand = model::demands(pipeline);

@@ -13,7 +13,7 @@
 
 namespace millrace::report::pipelines {
 
-// Figures 2 and 4: how long each thread of a stage works and waits.
+// Figures 2 and 4: working and waiting time of each thread of a stage.
 Result<Comparison> breakdown(const PipelineObservations& observed, const ObservedProgram& program,
                              StudyProgram which) {
   const bool similar = which == StudyProgram::similar;
@@ -39,14 +39,15 @@ Result<Comparison> breakdown(const PipelineObservations& observed, const Observe
   BarPlot plot{.title = "useful part of a thread's time, simulated", .y_label = "%"};
   for (const model::Stage& stage : program.pipeline().stages)
     plot.groups.push_back(stage.name);
-  std::vector<std::pair<std::string, std::vector<int>>> bottlenecks;  // the stage, and with which c
+  std::vector<std::pair<std::string, std::vector<int>>>
+      bottlenecks;  // the stage, and the values of c for which it is the bottleneck
   for (const int c : all_counts(observed.pes, 16)) {
     Plan plan = model::make_plan(program.pipeline(), model::Strategy::oversubscribed, c, paper_queue, 0);
     plan.cores = plan.threads();
     const std::int64_t items = observed.quick ? 500 : 20'000;
     const auto run = model::simulate(program.pipeline(), plan, {.items = items});
     if (!run) return std::unexpected(run.error());
-    // Of a run of as many items as here.
+    // Scaled to the number of items measured here.
     const double scale =
         program.sequential() / (model::total_demand(program.pipeline()) * static_cast<double>(items));
     BarSeries bars{fmt::format("c = {}", c), {}};
@@ -115,7 +116,7 @@ Result<Comparison> fig6b(const PipelineObservations& observed, const ObservedPro
       row.values.push_back(*time);
     }
     for (const auto strategy : {model::Strategy::pools, model::Strategy::collapsed}) {
-      // As many cores as threads, those of the serial stages too.
+      // As many cores as threads, including those of the serial stages.
       Plan plan =
           model::make_runtime_plan(program.pipeline(), strategy, threads, threads, paper_queue, 1'000'000);
       plan.cores = plan.threads();

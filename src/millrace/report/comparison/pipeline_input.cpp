@@ -11,17 +11,17 @@
 namespace millrace::report::pipelines {
 namespace {
 
-// What the paper's text states; its plots have no figures.
+// Figures from the paper's text; its plots are not labelled with values.
 constexpr int paper_readers = 4;
 constexpr double paper_speed_up = 2;
 constexpr double paper_gain = 69;
 
-// Four stages with so many workers, each on a core of its own.
+// Four stages with `workers` workers, each on a core of its own.
 class SimulatedInput {
  public:
   SimulatedInput(const ObservedProgram& program, int workers) : program_(program), workers_(workers) {}
 
-  // t threads read and the workers compute, each group on cores of its own.
+  // `readers` threads read and the workers compute, each group on its own cores.
   [[nodiscard]] Result<Value> pools(int readers) const {
     Plan plan =
         model::make_plan(program_.pipeline(), model::Strategy::oversubscribed, workers_, paper_queue, 0);
@@ -30,7 +30,7 @@ class SimulatedInput {
     plan.cores = plan.threads();
     return program_.simulated(program_.pipeline(), plan);
   }
-  // Any worker reads, as under TBB: t is nothing that could be chosen.
+  // Any worker reads, as under TBB, so the number of readers cannot be chosen.
   [[nodiscard]] Result<Value> stealing() const {
     return program_.simulated(program_.pipeline(),
                               model::make_plan(program_.pipeline(), model::Strategy::stealing, workers_, 1,

@@ -86,7 +86,7 @@ PlotValue quad_core_gain_today(const model::ForkJoinWork& pass, int passes, cons
 }
 
 std::string percent_text(double least, double most) {
-  const double from = std::round(least) + 0.0;  // no negative zero
+  const double from = std::round(least) + 0.0;  // avoids a negative zero
   const double to = std::round(most) + 0.0;
   return from == to ? fmt::format("{:.0f} %", to) : fmt::format("{:.0f} to {:.0f} %", from, to);
 }

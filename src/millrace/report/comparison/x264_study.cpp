@@ -19,7 +19,7 @@ constexpr std::array thread_counts_of_x264{4, 8};
 constexpr int one_lookahead = 1;
 constexpr int more_lookahead = 4;
 
-// What the report states: frames a second before and after.
+// The report's figures: frames per second before and after the change.
 struct Stated {
   EncoderClip clip;
   std::string_view scheduler;
@@ -43,7 +43,7 @@ const EncoderRuns* runs_of(const EncoderObservations& observed, const EncoderSet
   return found == observed.runs.end() || found->second.fps.empty() ? nullptr : &found->second;
 }
 
-// By how much more look-ahead threads make it faster, turn by turn, in per cent.
+// Speed gain from more lookahead threads, by round, in per cent.
 Cell change_of(const EncoderObservations& observed, EncoderSetting setting) {
   setting.lookahead = more_lookahead;
   const EncoderRuns* after = runs_of(observed, setting);
@@ -54,7 +54,7 @@ Cell change_of(const EncoderObservations& observed, EncoderSetting setting) {
   return PlotValue{100 * (ratio.mean - 1), 100 * (ratio.low - 1), 100 * (ratio.high - 1), ratio.known};
 }
 
-// Columns without any value are left out: classes that cannot be had here.
+// Drops columns without values, which belong to unavailable classes.
 void leave_out_empty_columns(ComparisonTable& table) {
   for (std::size_t i = table.columns.size(); i-- > 0;) {
     if (std::ranges::any_of(table.rows, [&](const ComparisonRow& row) { return row.values[i].has_value(); }))
@@ -118,7 +118,7 @@ BarPlot plot_of(const ComparisonTable& changes) {
       .title = "what four look-ahead threads change", .y_label = "% of frames a second", .reference = 0};
   for (const ComparisonRow& row : changes.rows)
     plot.groups.push_back(row.keys[0] + ", " + row.keys[1]);
-  // Slices are in the table alone where there are not colours enough.
+  // If there are not enough colours, classes with long slices appear only in the table.
   const bool crowded = changes.columns.size() > most_colours;
   for (std::size_t i = 0; i < changes.columns.size() && plot.series.size() < most_colours; ++i) {
     if (crowded && changes.columns[i].name.contains("slice")) continue;
@@ -130,7 +130,7 @@ BarPlot plot_of(const ComparisonTable& changes) {
   return plot;
 }
 
-// What another class than `other` is to it, turn by turn; empty where one was not measured.
+// Compares a class with `other`, by round. Empty if one was not measured.
 std::string against_other(const EncoderObservations& observed, EncoderSetting setting) {
   const EncoderRuns* here = runs_of(observed, setting);
   const std::string_view name = name_of(setting.scheduling_class);

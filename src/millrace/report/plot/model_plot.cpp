@@ -23,7 +23,7 @@ constexpr double left = 76;
 constexpr double right = 560;
 constexpr double top = 44;
 constexpr double bottom = 388;
-// In the order of all_strategies; told apart also by those who see few colours (after Okabe and Ito).
+// In the order of all_strategies. Colours safe for colour-blind readers (after Okabe and Ito).
 constexpr std::array<std::string_view, 4> colours{"#0072b2", "#e69f00", "#009e73", "#d55e00"};
 
 struct Range {
@@ -92,7 +92,7 @@ std::string plot_svg(const ModelReport& report, const std::vector<MeasuredTime>&
     svg.line(left, y(tick), right, y(tick), "stroke=\"#ddd\"");
     svg.text(left - 8, y(tick) + 4, Anchor::end, model::seconds_text(tick));
   }
-  double labelled = 0;  // where the last label stands
+  double labelled = 0;  // position of the last label
   for (const int count : cores) {
     svg.line(x(count), bottom, x(count), bottom + 4, "stroke=\"#999\"");
     if (x(count) - labelled < 22) continue;

@@ -20,7 +20,7 @@ constexpr double legend_step = 22;
 
 std::string series_class(std::size_t series) { return fmt::format("class=\"s{}\"", series % most_colours); }
 
-// Names of series under each other below the plot: two a line, or one where one of them is long.
+// Names of series in rows below the plot: two per row, or one if a name is long.
 class Legend {
  public:
   explicit Legend(const std::vector<std::string>& names)
@@ -55,9 +55,9 @@ void draw_frame(Svg& svg, std::string_view title, std::string_view x_label, std:
   svg.text((plot_left + plot_right) / 2, plot_bottom + 38, Anchor::middle, x_label, "class=\"label\"");
 }
 
-// How far an axis goes: to 0, to every value and to the end of every interval, but not so far that values can
-// be told apart no more. Below 0 only where there are values, or where all of them are `differences`: other
-// intervals end there.
+// The range of an axis: includes 0, every value and every interval, unless a long interval would make the
+// values indistinguishable. It goes below 0 only for negative values, or if all values are `differences`.
+// Other intervals are clipped at 0.
 class Extent {
  public:
   explicit Extent(bool differences = false) : below_(differences) {}
@@ -100,7 +100,7 @@ Axis draw_y_axis(Svg& svg, const Extent& extent) {
   return y;
 }
 
-// What lies outside the plot is cut off, and its end without a bar.
+// Clipped to the plot. A clipped end has no bar.
 void draw_whisker(Svg& svg, double x, const Axis& y, const PlotValue& value) {
   if (!value.known) return;
   svg.line(x, std::clamp(y(value.low), plot_top, plot_bottom), x,
@@ -110,7 +110,7 @@ void draw_whisker(Svg& svg, double x, const Axis& y, const PlotValue& value) {
   }
 }
 
-// In two lines where one is too long.
+// In two lines if it is too long for one.
 void draw_group_name(Svg& svg, double middle, double width, std::string_view name) {
   constexpr double letter_width = 7.5;
   const std::size_t blank = name.rfind(' ');
@@ -151,7 +151,7 @@ std::string to_svg(const LinePlot& plot) {
   if (plot.diagonal) extent.add(*at.rbegin());
   const Axis y = draw_y_axis(svg, extent);
   const double span = *at.rbegin() - *at.begin();
-  // A single value stands in the middle.
+  // A single value is centred.
   const Axis x = span > 0 ? Axis(*at.begin(), *at.rbegin(), plot_left + 24, plot_right - 24)
                           : Axis(*at.begin() - 1, *at.begin() + 1, plot_left + 24, plot_right - 24);
   double labelled = -100;
@@ -265,7 +265,7 @@ std::string to_svg(const MapPlot& plot) {
   return svg.str();
 }
 
-// Colours that are told apart also by those who see few (after Okabe and Ito), lighter on dark ground.
+// Colours safe for colour-blind readers (after Okabe and Ito), lighter on a dark background.
 std::string_view plot_style() {
   return R"(:root { --ink: #222; --ground: #fff; --soft: #666; --grid: #ddd; --edge: #999; --on: #fff;
   --c0: #0072b2; --c1: #b86b00; --c2: #00805d; --c3: #c04a00; --c4: #a8508a; --c5: #555; }

@@ -117,10 +117,10 @@ std::vector<LiveLine> schedule_lines(const LiveRun& run) {
   return lines;
 }
 
-// Of its time that a worker waits for a CPU.
+// Share of its time that a worker waits for a CPU, from which on this is shown.
 constexpr double told_wait = 0.05;
 
-// As wide for all of them, so that their bars are.
+// Padded to the same width for all workers, so that their bars align.
 std::string wait_note(double share, bool any_waits) {
   if (!any_waits) return "";
   const std::string note = fmt::format("  waits for a CPU {:>3.0f} %", 100 * std::clamp(share, 0.0, 1.0));
@@ -143,7 +143,7 @@ std::vector<LiveLine> worker_lines(const LiveRun& run, std::size_t width, std::s
   }
   const bool any_waits = std::ranges::any_of(waits, [](double share) { return share >= told_wait; });
   std::vector<LiveLine> lines;
-  // One line for the rest of them.
+  // One line for the remaining workers.
   const bool all = workers <= most;
   const std::size_t shown = all ? workers : most > 0 ? most - 1 : 0;
   for (std::size_t worker = 0; worker < shown; ++worker)
@@ -170,7 +170,7 @@ std::vector<LiveLine> live_lines(const LiveRun& run, int width, int height) {
   std::vector<LiveLine> lines = head_of(run, columns);
   const auto append = [&](std::vector<LiveLine> more, std::string_view title) {
     if (more.empty()) return;
-    // Blank lines and titles only where there is room for what stands below them.
+    // Blank lines and titles only if there is also room for their content.
     if (lines.size() + more.size() + 2 <= rows) {
       lines.emplace_back();
       if (!title.empty()) lines.push_back({{std::string(title), Style::soft}});

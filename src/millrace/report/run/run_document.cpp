@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// What is not there, or of another kind, is empty: nothing here fails.
+// A missing member, or one of another kind, reads as empty: nothing here fails.
 const json& member(const json& object, const char* key) {
   static const json nothing;
   if (!object.is_object()) return nothing;
@@ -41,7 +41,7 @@ int small(const json& object, const char* key) {
   return static_cast<int>(std::clamp(number(object, key), -1e9, 1e9));
 }
 
-// Of what could fill a page by itself the begin, as far as a page has room for it.
+// Truncates text that could fill a page by itself.
 std::string shortened(const std::string& whole, std::size_t most) {
   if (whole.size() <= most) return whole;
   std::size_t end = most;
@@ -51,7 +51,7 @@ std::string shortened(const std::string& whole, std::size_t most) {
 }
 
 constexpr std::size_t most_nodes = 100;  // of a graph
-constexpr std::size_t most_name = 300;   // bytes of a name, or of a reason
+constexpr std::size_t most_name = 300;   // bytes of a name or reason
 constexpr std::size_t most_words = 4000;
 
 std::string text(const json& object, const char* key, std::size_t most = most_name) {
@@ -64,7 +64,7 @@ bool flag(const json& object, const char* key, bool otherwise) {
   return value.is_boolean() ? value.get<bool>() : otherwise;
 }
 
-// The first of an array; of anything else none.
+// The first items of an array. Empty for any other value.
 std::span<const json> items(const json& object, const char* key, std::size_t most) {
   const json& value = member(object, key);
   if (!value.is_array()) return {};
@@ -72,7 +72,7 @@ std::span<const json> items(const json& object, const char* key, std::size_t mos
   return std::span(all).first(std::min(all.size(), most));
 }
 
-// "0 1 12.5": so many numbers, and nothing else.
+// "0 1 12.5": exactly `count` numbers.
 template <std::size_t count> std::optional<std::array<double, count>> numbers_of(const json& value) {
   if (!value.is_string()) return std::nullopt;
   const auto& words = value.get_ref<const std::string&>();
@@ -96,7 +96,7 @@ std::vector<std::string> texts(const json& object, const char* key) {
   return result;
 }
 
-// Whole or not at all: a part of a command is none.
+// All or nothing: part of a command would be useless.
 std::vector<std::string> read_command(const json& of) {
   constexpr std::size_t longest = 500;
   std::vector<std::string> words;
@@ -171,7 +171,7 @@ std::vector<EventOfRun> read_events(const json& decisions) {
   return events;
 }
 
-// A column for each quantity. As many points as runs write.
+// One column for each quantity, with at most as many points as a run writes.
 std::vector<TurnsOfRun> read_turns(const json& of) {
   constexpr std::size_t most_points = 1000;
   const json& columns = member(of, "frame_times");
@@ -236,7 +236,7 @@ RecordedFrameOfRun read_recorded(const json& of) {
 
 std::optional<PictureOfRun> read_picture(const json& of, const char* key) {
   const json& picture = member(member(of, "pictures"), key);
-  constexpr std::size_t most_bytes = 60'000;  // four have a place on a page
+  constexpr std::size_t most_bytes = 60'000;  // a page has room for four
   PictureOfRun result{.width = small(picture, "width"),
                       .height = small(picture, "height"),
                       .data = text(picture, "data", most_bytes)};

@@ -43,10 +43,10 @@ svg .again { fill: var(--ink); fill-opacity: 0.55; }
 ol.periods { list-style: none; padding: 0; }
 )";
 
-// How much of what a page could show it does.
+// Level of detail of a page.
 struct Detail {
   std::size_t schedules = 5;
-  std::size_t stages = 8;  // of the last schedule; of the others half of them
+  std::size_t stages = 8;  // of the last schedule; half as many of the others
   std::size_t boxes = 400;
   std::size_t bars = 1500;
   std::size_t events = 200;
@@ -64,7 +64,7 @@ double share(double part, const RunDocument& run) {
   return run.wall_seconds > 0 ? part / run.wall_seconds : 0;
 }
 
-// How many times as fast as the schedule that it began with; none where none took its place.
+// Speed-up over the initial schedule. Empty if it was never replaced.
 std::optional<double> gain_of(const RunDocument& run) {
   std::optional<double> gain;
   for (const EventOfRun& event : run.events)
@@ -85,7 +85,7 @@ std::string search_sentence(const RunDocument& run) {
                      counted(run.trials, "trial"), run.schedule, *gain);
 }
 
-// Records of earlier versions do not say what bound the run; they have the times.
+// Records of earlier versions lack the bottleneck. It follows from the times.
 std::string bound_of(const RunDocument& run) {
   if (!run.bound_by.empty()) return run.bound_by;
   for (const auto& [name, seconds] : {std::pair{"output", run.output_wait_seconds},
@@ -172,7 +172,7 @@ std::string summary_section(const RunDocument& run, const Detail& detail) {
   return text;
 }
 
-// What the clock shows for a frame, beside what its kernels took.
+// Wall time per frame, next to the time of its kernels.
 std::string computing_sentence(const RunDocument& run) {
   double kernels = 0;
   for (const StageOfRun& stage : run.stages)

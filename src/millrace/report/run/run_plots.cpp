@@ -29,7 +29,7 @@ std::vector<std::string> names_in(std::string_view stages) {
   return names;
 }
 
-// By the names of stages, where the record does not tell whose parts they are.
+// By the names of stages, if the record lacks the graph nodes.
 std::vector<std::vector<std::size_t>> nodes_by_name(const RunDocument& run) {
   std::vector<std::vector<std::size_t>> result(run.stages.size());
   std::vector<bool> found(run.nodes.size(), false);
@@ -47,13 +47,13 @@ std::vector<std::vector<std::size_t>> nodes_by_name(const RunDocument& run) {
   return result;
 }
 
-// What a node of the graph takes of the first plane: the stages that are parts of it.
+// The cost of a graph node on the first plane: its stages.
 struct WorkOfNode {
   std::optional<std::size_t> stage;  // the last of them
-  std::optional<double> ms;          // of all; none where one of them was not timed
+  std::optional<double> ms;          // of all; empty if one of them was not timed
   double pixels_computed = 0;
   double pixels_required = 0;
-  std::size_t filters = 1;  // in one kernel with it
+  std::size_t filters = 1;  // in the same kernel
 };
 
 std::vector<WorkOfNode> work_of_nodes(const RunDocument& run) {
@@ -86,7 +86,7 @@ std::string words_of(const WorkOfNode& work) {
   return fmt::format("{}, {:.2f}x", time, again);
 }
 
-// How many nodes lie on the longest way from the input.
+// The number of nodes on the longest path from the input.
 std::vector<std::size_t> depths_of(const RunDocument& run) {
   std::vector<std::size_t> depths(run.nodes.size(), 0);
   for (std::size_t node = 0; node < run.nodes.size(); ++node)
@@ -98,7 +98,7 @@ std::vector<std::size_t> depths_of(const RunDocument& run) {
 std::size_t verdict_colour(const EventOfRun& trial) {
   if (trial.high < 1) return 2;  // better
   if (trial.low > 1) return 3;   // worse
-  return 5;                      // open
+  return 5;                      // undecided
 }
 
 }  // namespace
@@ -293,7 +293,7 @@ std::string timeline_plot(const RunDocument& run) {
   for (const TurnsOfRun& turn : run.turns)
     sorted.push_back(turn.computing);
   std::ranges::sort(sorted);
-  // A single slow turn, as the first often is, does not press the others flat.
+  // A single slow batch, often the first, must not flatten the others.
   const double most = std::max(sorted[sorted.size() * 98 / 100] * 1.25, 1e-6);
   const std::vector<double> ticks = round_ticks(0, most);
   const double end = std::max(run.turns.back().at, run.wall_seconds);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_cells = 4'000'000;
 
-// How many boxes each cell of the grid lies in that their sides make.
+// Counts the boxes over each cell of the grid formed by their edges.
 class Grid {
  public:
   explicit Grid(std::span<const Box> boxes) {
@@ -29,7 +29,7 @@ class Grid {
     }
     if (xs_.empty() || xs_.size() * ys_.size() > most_cells) return;
     counts_.assign(xs_.size() * ys_.size(), 0);
-    // As differences in both directions first, then summed up.
+    // Two-dimensional differences first, then summed up.
     for (const Box& box : boxes) {
       const auto [x0, y0, x1, y1] =
           std::tuple{place(xs_, box.x0), place(ys_, box.y0), place(xs_, box.x1), place(ys_, box.y1)};
@@ -115,7 +115,7 @@ Coverage coverage_of(std::span<const Box> boxes) {
 std::vector<Box> merged(std::vector<Box> boxes, std::size_t most) {
   while (boxes.size() > most) {
     std::vector<Box> fewer;
-    // In pairs, so that what is drawn is as fine as it can be.
+    // In pairs, to keep as much detail as possible.
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       Box box = boxes[i];
       if (i + 1 < boxes.size() && abut(box, boxes[i + 1])) {
@@ -184,7 +184,7 @@ std::string frame_timeline(const RecordedFrameOfRun& frame, std::size_t most_bar
   constexpr double row = 22;
   const int workers = std::min(calls.back().worker + 1, most_workers);
   const Axis x(0, length, left, right);
-  // Behind each other as one, where nobody could tell them apart.
+  // Merges bars with gaps too small to see.
   std::vector<Bar> bars;
   for (double apart = 0.3; bars.empty() || (bars.size() > most_bars && apart < 50); apart *= 2) {
     bars.clear();

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-// The files, as a part of this program.
+// The files, embedded in this program.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 extern const char millrace_uplot_script_begin[];
@@ -40,8 +40,7 @@ std::string_view between(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-// Three lines over the seconds of the run, in the colours of the page; anew where its width or colours
-// change.
+// Three lines over the run's duration, in the page's colours. Redrawn if its width or colours change.
 constexpr std::string_view drawing = R"js(
 (function () {
   var names = ["computing", "waiting for input", "waiting for output", "slowest frame"];

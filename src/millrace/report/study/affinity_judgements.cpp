@@ -1,4 +1,4 @@
-// Figure 7: where threads run.
+// Figure 7: placement of threads.
 #include "millrace/report/study/judgements.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ std::optional<MeanInterval> affinity_ratio(const Evidence& evidence,
       evidence.at("@B", foreman, Structure::sequential, divisor.second, divisor.first));
 }
 
-// Why the first of these cannot be judged: what the planner said of it.
+// The judgement for an unavailable affinity, with the planner's reason.
 Judgement impossible(const Evidence& evidence, AffinityArrangement affinity, int threads) {
   if (threads > evidence.all_threads()) return needs(evidence, threads);
   const CaseTimes* const found =

@@ -23,8 +23,8 @@ constexpr std::array<std::string_view, figures.size()> names{"fig2", "fig3", "fi
 constexpr std::array structures_of_map{Structure::sequential, Structure::backward, Structure::backward_cached,
                                        Structure::tiled, Structure::sliding};
 
-// Granules of the cached structure: small beside a frame of the smaller clip, large beside the call of a
-// kernel. The paper has one pixel.
+// Granules of the cached structure: small relative to a frame of the smaller clip, large relative to the
+// overhead of a kernel call. The paper uses one pixel.
 constexpr image::Size granule{64, 16};
 
 // The cases of one figure, each once.
@@ -166,7 +166,7 @@ Result<std::map<std::string_view, std::size_t>> places_of(std::span<const image:
   case 0:
     return std::map<std::string_view, std::size_t>{};
   case 1: {
-    // Squared, the geometric mean of the two clips' own areas.
+    // The square of the geometric mean of the two clips' areas.
     constexpr std::int64_t middle = std::int64_t{352} * 288 * 1920 * 1080;
     return std::map<std::string_view, std::size_t>{{area(0) * area(0) <= middle ? foreman : tractor, 0}};
   }
@@ -235,7 +235,7 @@ std::span<const Structure> map_structures() { return structures_of_map; }
 StudyCase map_case(const StudyMachine& machine, image::Size size, int stages, Structure structure,
                    int threads) {
   std::string pipeline;
-  // Steps of different height, so that none of them can be left out.
+  // Steps of different heights, so that none can be optimised away.
   for (int stage = 0; stage < stages; ++stage)
     pipeline += fmt::format("discretise({}) | ", 255 - 7 * stage);
   image::Schedule schedule{.structure = structure,

@@ -11,7 +11,7 @@
 namespace millrace::report {
 namespace {
 
-// How far a ratio may be off before its interval says nothing.
+// A ratio's interval beyond this factor is meaningless.
 constexpr double most_told = 10;
 
 }  // namespace

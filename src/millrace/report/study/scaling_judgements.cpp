@@ -12,7 +12,7 @@ namespace {
 using image::Structure;
 using machine::AffinityArrangement;
 
-// Both structures with this many threads; held(speed-up).
+// Judges both structures with this many threads by held(speed-up).
 template <class Held>
 Judgement judge_scaling(const Evidence& evidence, std::string_view input, int threads, const Held& held) {
   if (evidence.all_threads() < threads || threads < 2) return needs(evidence, std::max(threads, 2));

@@ -14,7 +14,7 @@ namespace {
 using image::Structure;
 using machine::AffinityArrangement;
 
-// The time of one structure over another's on each of some pipelines.
+// Judges the time of one structure relative to another's on each of the pipelines.
 Judgement judge_times(const Evidence& evidence, std::initializer_list<std::string_view> pipelines,
                       std::pair<Structure, Structure> structures, int threads, std::string_view names,
                       Verdict (*judge)(const MeanInterval&)) {
@@ -46,7 +46,7 @@ Judgement cached_wins_exactly(const Evidence& evidence, Structure other, std::st
     const auto ratio = evidence.against(pipeline, Structure::backward_cached, other, threads);
     if (!ratio) return not_measured;
     const bool wins_there = std::ranges::find(expected, pipeline) != expected.end();
-    // Where it did not win there, it may be as fast here.
+    // On pipelines where the paper has no gain, it may be equally fast here.
     const Verdict here = wins_there        ? is_faster(*ratio)
                          : ratio->high < 1 ? Verdict::differs
                                            : Verdict::agrees;

@@ -79,7 +79,7 @@ std::string inputs_list(const StudyResult& study) {
 std::string time_text(const CaseTimes& times) {
   const MeanInterval interval = mean_interval(times.ms);
   const double margin = interval.high - interval.mean;
-  // As far as the first two digits of the margin: what follows says nothing.
+  // Up to the first two digits of the margin. Further digits are meaningless.
   const int decimals =
       margin > 0 ? std::clamp(1 - static_cast<int>(std::floor(std::log10(margin))), 0, 6) : 4;
   return fmt::format("{:.{}f} \u00b1 {:.{}f}", interval.mean, decimals, margin, decimals);
@@ -91,7 +91,7 @@ std::string time_cell(const CaseTimes* times) {
   return cell(time_text(*times), " class=\"n\"");
 }
 
-// A line for each pipeline, structure and affinity, a column for each number of threads and kind of team.
+// A row for each pipeline, structure and affinity, a column for each number of threads and kind of team.
 std::string times_table(Figure figure, const StudyResult& study) {
   std::vector<std::pair<int, bool>> columns;
   struct Line {

@@ -52,7 +52,7 @@ std::vector<std::string> scaling_plots(const StudyResult& study, std::string_vie
   return plots;
 }
 
-// Times on the smaller clip, of that of `sequential` with one thread.
+// Times on the smaller clip, relative to `sequential` with one thread.
 std::vector<std::string> relative_plots(const StudyResult& study,
                                         const std::vector<std::pair<Structure, int>>& bars) {
   std::vector<std::string> plots;

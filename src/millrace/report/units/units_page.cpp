@@ -58,7 +58,7 @@ double share_of(const json& demand, SharedUnit unit) {
   return std::max(0.0, reply::number_of(demand, std::string(name_of(unit)).c_str()));
 }
 
-// What is used, of a bar as long as all the time; as far filled as `busy` says.
+// The used units, in a bar whose full length is the whole time, filled up to `busy`.
 std::string unit_bar(const json& demand, double busy) {
   constexpr double width = 160;
   constexpr double height = 12;
@@ -122,7 +122,7 @@ std::string verdict_of_daemon(const json& status) {
   return text;
 }
 
-// Who computes where: a box for each group of PUs that share execution units.
+// The placement: a box for each group of PUs that share execution units.
 std::string groups_of(const json& status) {
   constexpr double least = 0.05;
   std::map<long long, std::string> by_cpu;
@@ -207,7 +207,7 @@ std::string programs_of(const json& status) {
     rows += fmt::format("<tr>{}{}{}<td>{}</td>{}{}{}{}</tr>\n", cell(reply::text_of(program, "name")),
                         cell(std::to_string(reply::whole_of(program, "threads")), " class=\"n\""),
                         cell(fmt::format("{:.2f}", reply::number_of(program, "busy")), " class=\"n\""),
-                        // A program's own bar is full: it tells of the mixture.
+                        // A program's own bar is always full, because it shows the mixture.
                         unit_bar(reply::member(program, "demand"), 1), cell(reply::text_of(program, "state")),
                         cell(gain_text(program, "gain_predicted"), " class=\"n\""),
                         cell(gain_text(program, "gain_measured"), " class=\"n\""),

@@ -18,38 +18,38 @@ namespace millrace::stream {
 namespace {
 
 constexpr std::uint64_t first_items = 64;
-constexpr double growth_of_items = 16;  // at most, from one phase to the next
-// A phase ends with the threads waiting for the last item, so one that is looked at lasts some while.
+constexpr double growth_of_items = 16;  // maximum from one phase to the next
+// Threads wait for the last item at the end of a phase, so a phase must last long enough to be reviewed.
 constexpr double least_phase_s = 0.02;
 constexpr double trial_phase_s = 0.05;
 constexpr double first_phase_s = 0.1;
-// A plan never measured may be slower than the model says by any factor, which knows nothing of what the
-// runtime takes. So it begins with few items; and where even a phase too short to be looked at took that much
-// longer than it takes to start and end threads, that is enough to know.
+// An unmeasured plan can be slower than predicted by any factor, because the model ignores the overhead of
+// the runtime. So its trial begins with few items. If even a phase too short to review took that much longer
+// than starting and ending threads does, the plan is rejected.
 constexpr double first_trial_items = 256;
 constexpr double threads_start_s = 0.005;
 constexpr double longest_phase_s = 10;
 
-constexpr double least_gain = 0.03;    // that the model must promise, and the measurement show
-constexpr double renewed_gain = 0.12;  // of a plan that has been measured already
+constexpr double least_gain = 0.03;    // required of the model's prediction and of the measurement
+constexpr double renewed_gain = 0.12;  // for a plan that was measured before
 constexpr double hopeless = 1.15;      // after one phase
-constexpr double clear_gain = 0.06;    // after two, of plans whose phases are comparable
-// How much slower than the model says a plan not yet measured is assumed to be, at most, where that in use
-// is: the end of a phase and what cores take from each other weigh on all plans alike.
+constexpr double clear_gain = 0.06;    // after two phases, for plans whose phases are comparable
+// Maximum assumed shortfall of an unmeasured plan against the model if the current plan is slower than
+// predicted: phase ends and contention between cores affect all plans alike.
 constexpr double common_shortfall = 1.15;
-// Each thread works on one item, finds another ready, and two may wait for their turn: where the times of
-// items differ so much that this is too little, the model says so, or else the threads that starve.
-constexpr int least_tokens = 4;  // a thread
-// As long as nothing has been measured: a stream that is over by then takes as long as with `stealing`. Long
-// items make that short all the same.
-constexpr int first_tokens = 16;  // a thread
+// Each thread works on one item, finds another ready, and two may wait for their turn. If item times vary too
+// much for this, the model or the starving threads show it.
+constexpr int least_tokens = 4;  // per thread
+// Used before the first measurement. A stream that ends earlier takes as long as with `stealing`. Long items
+// shorten this phase anyway.
+constexpr int first_tokens = 16;  // per thread
 constexpr double opening_phase_s = 0.05;
 constexpr int most_tokens_a_thread = 64;
-constexpr int growth_of_tokens = 4;  // where only the threads say so
-// Of an item's time under the same plan, as a log ratio: the work or the machine changed.
+constexpr int growth_of_tokens = 4;  // if only the starving threads ask for more
+// Log ratio of item times under the same plan above which the work or the machine must have changed.
 constexpr double large_change = 0.2;
 constexpr std::size_t trial_phases = 4;  // of the challenger
-// Enough to see what one item in fifty does, and done in a millisecond or two: nobody works meanwhile.
+// Enough to show the effect of a one-in-fifty item, and done in 1 to 2 ms, during which no thread works.
 constexpr int modelled_items = 2048;
 constexpr std::size_t most_decisions = 200;
 
@@ -58,7 +58,7 @@ model::StageKind modelled_kind(std::string_view kind) {
   return kind == kind_name(Kind::serial_in_order) ? model::StageKind::ordered : model::StageKind::serial;
 }
 
-// In all stages, of one item.
+// Of one item, in all stages.
 double work_seconds(const RunReport& phase, double items) {
   double sum = 0;
   for (const StageReport& stage : phase.stages)
@@ -66,7 +66,7 @@ double work_seconds(const RunReport& phase, double items) {
   return sum / items;
 }
 
-// In the serial stage that takes longest; no plan is faster.
+// Of one item, in the slowest serial stage. No plan is faster.
 double serial_seconds(const RunReport& phase, double items) {
   double most = 0;
   for (const StageReport& stage : phase.stages)
@@ -108,7 +108,7 @@ std::optional<model::Pipeline> modelled(const RunReport& report) {
 
 double starved_for_tokens(const RunReport& phase) {
   if (phase.stages.empty() || !(phase.wall_s > 0) || phase.threads < 1) return 0;
-  if (phase.peak_bytes >= phase.byte_budget) return 0;  // it may have been bytes that shut the source
+  if (phase.peak_bytes >= phase.byte_budget) return 0;  // bytes may have shut the source
   const double shut_s = std::min(phase.stages.front().blocked_s, phase.wall_s);
   return std::min(phase.idle_s / phase.threads, shut_s) / phase.wall_s;
 }
@@ -156,7 +156,8 @@ void AutoChoice::settle(double measured) {
   begins_ = false;
   incumbent_.tokens = least_tokens * limits_.threads;
   last_for(first_phase_s, measured);
-  // What a phase loses, its last item being waited for, is little beside so many, however long each takes.
+  // With this many items, the time lost waiting for the last item of a phase is negligible, however long each
+  // takes.
   items_ = std::max(items_, first_items);
 }
 
@@ -192,7 +193,7 @@ void AutoChoice::look_for_better(const Seen& seen, double at_s) {
   }
   if (decisions_.empty()) decide(PlanDecision::Kind::started, at_s, incumbent_, seen.item_s, 0);
   if (!best) {
-    // As long as all phases so far: however long the items take, few phases end.
+    // As long as all phases so far together, so that few phases end however long the items take.
     phase_s_ = std::min(std::max(2 * phase_s_, at_s), longest_phase_s);
     return last_for(phase_s_, seen.item_s);
   }
@@ -212,21 +213,21 @@ bool AutoChoice::worth_a_trial(const Seen& seen, const AutoPlan& plan, double se
   return seconds <= seen.item_s * (1 - (tried ? renewed_gain : least_gain));
 }
 
-// Also with other tokens.
+// Ignores tokens.
 bool AutoChoice::is_known(const AutoPlan& plan) const {
   return std::ranges::any_of(known_, [&](const Known& one) {
     return one.plan.strategy == plan.strategy && one.plan.threads == plan.threads;
   });
 }
 
-// What takes as much as a plan that was refused, or more.
+// Whether a plan that needs no more than this one was refused.
 bool AutoChoice::is_refused(const AutoPlan& plan) const {
   return std::ranges::any_of(refused_, [&](const AutoPlan& one) {
     return one.strategy == plan.strategy && one.threads <= plan.threads && one.tokens <= plan.tokens;
   });
 }
 
-// What the model does not see, items that come in bursts or differ together, the threads show.
+// Starving threads reveal what the model does not see: items that come in bursts or vary together.
 std::optional<AutoPlan> AutoChoice::with_more_tokens() const {
   const int most = most_tokens_a_thread * incumbent_.threads;
   if (limits_.tokens != 0 || incumbent_.tokens >= most) return std::nullopt;
@@ -252,30 +253,30 @@ void AutoChoice::tell_trial(const Seen& seen, double at_s) {
     trial.challengers_turn = !trial.challengers_turn;
     return last_for(trial_phase_s, trial.challengers_turn ? challenger : incumbent);
   }
-  // By chance alone none of four overlaps with any of four others once in 35 trials.
+  // By chance alone, all four of one set are below all four of another in less than one of 35 trials.
   const bool apart = slowest_challenger < fastest_incumbent;
   const bool better = apart && challenger < incumbent * (1 - least_gain);
   decide(better ? PlanDecision::Kind::adopted : PlanDecision::Kind::rejected, at_s, trial.plan, challenger,
          incumbent);
-  // With other threads, others yet may be worth a trial. What the model was wrong about is not asked often.
+  // With more threads, still more may be worth a trial. If the model was wrong, it is asked less often.
   phase_s_ = better ? first_phase_s : std::min(2 * phase_s_, longest_phase_s);
   if (better) incumbent_ = trial.plan;
   end_trial(better ? challenger : incumbent);
 }
 
-// `measured`: seconds an item, by the plan that is in use from now on.
+// `measured`: seconds per item of the plan in use from now on.
 void AutoChoice::end_trial(double measured) {
   last_measured_ = measured;
   trial_.reset();
   last_for(trial_phase_s, measured);
 }
 
-// Tokens: as many as the model has use for, in powers of two, beginning with the first plan's.
+// Tokens: as many as the model can use, in powers of two, starting with the first plan's.
 std::vector<AutoPlan> AutoChoice::candidates(const Seen& seen) const {
   std::vector<AutoPlan> plans;
   for (const int threads : thread_counts(limits_.threads)) {
     AutoPlan plan{Strategy::stealing, threads, limits_.tokens};
-    // Even with any number of tokens, which take longer to find.
+    // A lower bound with unlimited tokens, because finding the number of tokens takes longer.
     const double least_s = model::total_demand(seen.pipeline) / threads * correction(plan);
     if (threads < incumbent_.threads && least_s > seen.item_s * (1 - least_gain)) continue;
     if (plan.tokens == 0) {
@@ -302,8 +303,8 @@ double AutoChoice::expected(const Seen& seen, const AutoPlan& plan) const {
   return predicted(seen, plan) * correction(plan);
 }
 
-// The model knows nothing of what the runtime itself takes; where a plan has been measured, it is corrected
-// by that; where not, by what may be common to it and the plan in use: all, where they differ in tokens only.
+// The model ignores the overhead of the runtime. A measured plan is corrected by its measurement. Others are
+// corrected by the part they probably share with the current plan: all of it if only the tokens differ.
 double AutoChoice::correction(const AutoPlan& plan) const {
   const auto ratio = [](const Known& one) { return one.measured / one.predicted; };
   const auto same_threads = [&](const AutoPlan& one) {

@@ -10,15 +10,16 @@
 namespace millrace::stream {
 namespace {
 
-// Returns what call() does. An exception becomes the failure of the call, whose value then is the default.
+// Returns the result of call(). An exception becomes the failure of the call, which then returns the default
+// value.
 //
-// The value is returned, not assigned by `call` to a variable that had the default: optimising, GCC 12 takes
-// such an assignment for made even where the call throws, and drops the default.
+// The value is returned instead of assigned inside `call` to a variable initialised with the default: the
+// optimiser of GCC 12 assumes that the assignment happens even if the call throws, and drops the default.
 template <class Call> std::invoke_result_t<const Call&> guarded(Emission& out, const Call& call) noexcept {
   try {
     return call();
   } catch (const std::bad_alloc&) {
-    out.fail("out of memory", std::current_exception());  // short enough for a string's own buffer
+    out.fail("out of memory", std::current_exception());  // fits the string's internal buffer
   } catch (const std::exception& error) {
     out.fail(error.what(), std::current_exception());
   } catch (...) {
@@ -27,8 +28,8 @@ template <class Call> std::invoke_result_t<const Call&> guarded(Emission& out, c
   return std::invoke_result_t<const Call&>();
 }
 
-// Items between two looks at the clock at most, where a phase is bounded by it: a look takes as long as a
-// small item or two.
+// Maximum number of items between two clock reads in a phase with a time limit. A clock read costs as much as
+// a small item or two.
 constexpr double most_unwatched = 1024;
 
 constexpr std::uint32_t end_of_stream = std::numeric_limits<std::uint32_t>::max();
@@ -118,7 +119,7 @@ inline bool Engine::fill(Token& token, Context& context) {
     context.drained |= gate_.end();
     return false;
   }
-  // Whoever keeps the source has made sure already.
+  // The keeper of the source has already checked.
   const bool kept = std::exchange(context.keeps_source, false);
   if (!kept && !gate_.may_issue()) {
     context.source_opened |= gate_.reopen();
@@ -165,7 +166,8 @@ bool Engine::is_phase_over() {
   }
   const double passed = seconds(now_ns() - start_ns_);
   if (passed >= limits_.most_seconds) return true;
-  // Half the way, if items go on as they have, but no further than already gone: they may become slower.
+  // Next check after half the predicted remaining items, but at most after as many as have passed, because
+  // items may become slower.
   const double half =
       (limits_.most_seconds - passed) / 2 * static_cast<double>(issued) / std::max(passed, 1e-9);
   const double step = std::clamp(half, 1.0, std::min(static_cast<double>(issued), most_unwatched));
@@ -182,7 +184,7 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
     if (run.admits && !token->admitted && !admit(run, *token)) return nullptr;
     context.calls(static_cast<std::int32_t>(position) + 1);
     StageMeter& meter = context.meter(position);
-    // Whether the call did what most do: one output for the next stage, or, in a sink, none.
+    // The common case: one output for the next stage or, in a sink, none.
     bool plain = run.maps && !cut_.is_made() && token->waiting_since_ns == 0 && !meter.is_next_timed();
     if (plain) {
       ++meter.items_in;
@@ -211,7 +213,7 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
     }
     if (destination >= stages_.size()) {
       if (token->next_ordinal != program_->ordinals) pass_over(*token, program_->ordinals, context);
-      // acquire: as in release(), which this is the short form of.
+      // acquire: as in release(), of which this is a shortcut.
       const bool is_last_hold = token->holds.load(std::memory_order_acquire) == 1;
       if (!context.keeps_source || token->parent || !is_last_hold || !context.ready.empty() ||
           context.burst <= 1) {
@@ -269,7 +271,7 @@ void Engine::call(const Stage& stage, StageRun& run, Token& token, Context& cont
   if (out.failed())
     heed_failure(stage, token, context);
   else if (out.ends_stream())
-    // Like a failure, known before the turn is passed on, to all who get it.
+    // Like a failure, published before the turn is passed on.
     end_stream(token);
   meter.items_out += out.count();
 }
@@ -287,7 +289,7 @@ bool Engine::await(StageRun& run, Token& token, Context& context) {
     ++meter.items_in;
     if (token.waiting_since_ns != 0) [[unlikely]]
       meter.parked_s += end_wait(token);
-    // Kept until the call is settled, so that it is not over before.
+    // Keeps the wait alive until the call is settled, so that it cannot fail the item before.
     std::shared_ptr<Wait> wait;
     try {
       wait = std::make_shared<Wait>(waits_, token);
@@ -304,7 +306,7 @@ bool Engine::await(StageRun& run, Token& token, Context& context) {
       run.stride.store(static_cast<std::uint32_t>(meter.stride()), std::memory_order_relaxed);
       context.note_event(static_cast<int>(token.position) + 1, source_index(token), begun, ended);
     }
-    // The turn or the room of the stage is kept until the wait is over.
+    // The stage's turn or room is held until the wait is over.
     token.admitted = run.admits;
     if (!waits_->settle(*wait, out.failed())) return false;
     if (out.failed()) {
@@ -316,7 +318,7 @@ bool Engine::await(StageRun& run, Token& token, Context& context) {
   }
   switch (std::exchange(token.outcome, Token::Outcome::none)) {
   case Token::Outcome::output:
-    static_cast<void>(out.place());  // where it is already
+    static_cast<void>(out.place());  // the item is already in place
     out.commit();
     break;
   case Token::Outcome::failure:
@@ -406,7 +408,7 @@ void Engine::pass_over(Token& token, std::uint32_t ordinal, Context& context) {
   const auto release_hold = [&](Token* held) { release(held, context); };
   for (; token.next_ordinal < ordinal; ++token.next_ordinal) {
     InOrderStage& stage = *stages_[ordered_[token.next_ordinal]].in_order;
-    // relaxed: the carrier holds the token, so it is not the last hold; the slot publishes it.
+    // relaxed: the carrier's hold keeps this from being the last one, and the slot publishes it.
     token.holds.fetch_add(1, std::memory_order_relaxed);
     if (!stage.arrive(token, InOrderStage::Arrival::absent)) continue;
     Token* const enabled = stage.advance(token.parent, token.index, release_hold);
@@ -416,7 +418,7 @@ void Engine::pass_over(Token& token, std::uint32_t ordinal, Context& context) {
 }
 
 bool Engine::prepare_split(Token& token, const StageRun& run, const Emission& out) const noexcept {
-  // The turn of a stage in order is passed on before the split.
+  // The turn of an in-order stage is passed on before the split.
   token.first_ordinal = token.next_ordinal + (run.kind == Kind::serial_in_order ? 1 : 0);
   const std::uint32_t stages_ahead = program_->ordinals - token.first_ordinal;
   if (stages_ahead == 0) return true;
@@ -428,7 +430,8 @@ bool Engine::prepare_split(Token& token, const StageRun& run, const Emission& ou
   return true;
 }
 
-// What so many outputs of a call are charged for; little is not, as that would cost more than it takes.
+// Bytes charged for the outputs of a call. Small amounts are free, because charging costs more than they
+// matter.
 std::size_t Engine::charge_of(std::uint64_t outputs) const {
   constexpr std::size_t little = std::size_t{64} << 10;
   const std::size_t bytes = outputs * store_.token_bytes();
@@ -450,8 +453,8 @@ void Engine::split(Token& token, Context& context) {
     child->next_ordinal = token.next_ordinal;
     ++context.meter(child->position).arrived;
   }
-  // From here on the children, all but those in our hands, may go through stages and end. They are the next
-  // to go on with, before those whose turn it becomes now.
+  // From here on, all children except those held by this thread may go through stages and end. This thread
+  // continues with them before the tokens whose turn now comes.
   TokenList ready = std::exchange(context.ready, {});
   const auto release_hold = [&](Token* held) { release(held, context); };
   for (std::uint32_t ordinal = token.first_ordinal; ordinal < program_->ordinals; ++ordinal) {
@@ -468,8 +471,8 @@ void Engine::split(Token& token, Context& context) {
 
 void Engine::release(Token* token, Context& context) {
   while (token) {
-    // acquire and release: whoever ends the token sees what all who held it did. The last holder, who sees
-    // that it is, needs no write.
+    // acquire and release: the thread that ends the token sees the writes of all its holders. A thread that
+    // finds itself the last holder needs no write.
     if (token->holds.load(std::memory_order_acquire) != 1 &&
         token->holds.fetch_sub(1, std::memory_order_acq_rel) != 1)
       return;
@@ -489,7 +492,7 @@ inline void Engine::retire(std::size_t bytes, Context& context) {
 }
 
 void Engine::begin_wait(Token& token) const {
-  // Waits are timed as rarely as calls, and as regularly: one number of the source in so many.
+  // Waits are sampled as rarely and as regularly as calls: one source number in every `stride`.
   const std::uint32_t stride = stages_[token.position].stride.load(std::memory_order_relaxed);
   if (token.index % stride != 0) return;
   token.waits_weighed = stride;
@@ -538,10 +541,10 @@ RunReport Engine::report() const {
   return report;
 }
 
-// Takes no memory: at the end of a phase, it must not fail.
+// Allocates no memory, because it must not fail at the end of a phase.
 void Engine::look(LiveReport& report) const {
   for (LiveStage& stage : report.stages)
-    stage.items_queued = 0;  // for now, how many have come
+    stage.items_queued = 0;  // at first counts arrivals
   const std::lock_guard lock(contexts_mutex_);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     std::uint64_t in = 0;
@@ -560,7 +563,8 @@ void Engine::look(LiveReport& report) const {
       if (context->calls_.load(std::memory_order_relaxed) == static_cast<std::int32_t>(i)) ++stage.calls;
     }
     if (i == 0 || (stages_[i - 1].maps && stages_[i - 1].form != StageForm::sink)) {
-      // One for each call that has returned, for the next stage. The source's are counted behind the call.
+      // Each returned call made one output for the next stage. The source's calls are counted after they
+      // return.
       const std::uint64_t not_out = failures + static_cast<std::uint64_t>(i == 0 ? 0 : stage.calls);
       out = in - std::min(in, not_out);
       const std::size_t next = i == 0 ? 0 : stages_[i - 1].next;
@@ -571,7 +575,7 @@ void Engine::look(LiveReport& report) const {
     stage.waiting = waits_ && i != 0 ? waits_->waiting(i - 1) : 0;
     if (i == 0) {
       report.items_made += in;
-      // An item that ends between the looks at the two counts is in flight, or not.
+      // An item that ends between the two reads counts as in flight or as done.
       report.items_in_flight = std::min(gate_.items_in_flight(), in);
     } else {
       stage.items_queued -= std::min(stage.items_queued, in + discarded);

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using millrace::stream::Continuation;
 using millrace::stream::Kind;
 
-// Stands for a client library: it answers after a while, in any order, on a thread of its own.
+// Simulates a client library that answers after a while, in any order, on a thread of its own.
 class Service {
  public:
   void ask(int question, const std::function<void(std::string)>& answer) {

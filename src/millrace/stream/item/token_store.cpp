@@ -26,7 +26,7 @@ TokenStore::TokenStore(std::span<const ItemType> types) {
   }
   layout_.offset = static_cast<std::uint32_t>(rounded_up(sizeof(Token), item_alignment));
   layout_.stride = static_cast<std::uint32_t>(rounded_up(size, item_alignment));
-  // Whole cache lines, so that no two threads' tokens share one.
+  // Whole cache lines, so that tokens of different threads do not share one.
   alignment_ = std::max(cache_line, item_alignment);
   token_bytes_ = rounded_up(layout_.offset + std::size_t{2} * layout_.stride, alignment_);
 }

@@ -27,8 +27,8 @@ bool Cut::puts_behind(const Token& token) const {
   if (puts_all_behind()) return true;
   const std::lock_guard lock(mutex_);
   if (!at_) return false;
-  // As above, without a copy of the number, for which there might be no memory: from its last part to its
-  // first, so that the difference found last decides.
+  // As above, but without copying the number, which might fail for lack of memory. Goes from the last part to
+  // the first, so the difference found last decides.
   std::size_t parts = 0;
   for (const Token* part = &token; part; part = part->parent)
     ++parts;

@@ -42,7 +42,7 @@ bool Wait::drop() noexcept {
 }
 
 bool Wait::fail(Error error, std::exception_ptr thrown) noexcept {
-  // The cut comes first: before the turn of a stage in order leaves the item.
+  // The cut is made first, before an in-order stage's turn leaves the item.
   return complete(Token::Outcome::failure,
                   [&](Token& token) { waits_->run_.fail_wait(token, std::move(error), std::move(thrown)); });
 }
@@ -52,7 +52,7 @@ bool Wait::fail(std::exception_ptr thrown) noexcept {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::bad_alloc&) {
-    error = {ErrorKind::failure, "out of memory"};  // short enough for a string's own buffer
+    error = {ErrorKind::failure, "out of memory"};  // fits the string's internal buffer
   } catch (const std::exception& what) {
     error = error_from([&] { return Error{ErrorKind::failure, what.what()}; });
   } catch (...) {
@@ -76,7 +76,7 @@ void Waits::open(Resume resume) {
 void Waits::close() noexcept {
   const std::lock_guard lock(mutex_);
   resume_ = nullptr;
-  // None, unless the run was broken off and its items are lost.
+  // Empty, unless the run was aborted and its items are lost.
   for (Wait* wait = std::exchange(first_, nullptr); wait; wait = wait->next_)
     wait->phase_ = Wait::Phase::over;
 }
@@ -88,7 +88,7 @@ bool Waits::settle(Wait& wait, bool failed) noexcept {
     wait.phase_ = Wait::Phase::over;
     return true;
   }
-  // Behind a cut that was made during the call. Of one made from now on the sweep finds the wait.
+  // The item is after a cut made during the call. The sweep handles cuts made later.
   if (run_.gives_up(token)) {
     wait.phase_ = Wait::Phase::over;
     token.outcome = Token::Outcome::nothing;

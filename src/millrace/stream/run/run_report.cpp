@@ -23,7 +23,7 @@ std::string_view to_string(PlanDecision::Kind kind) {
 }
 
 void RunReport::append(const RunReport& phase) {
-  if (phase.stages.empty()) return;  // there was no memory for it
+  if (phase.stages.empty()) return;  // the phase ran out of memory before it had a report
   if (stages.empty()) {
     *this = phase;
     for (const TraceEvent& event : events)

@@ -20,7 +20,7 @@ using nlohmann::json;
 constexpr const char* schema = "millrace.stream.run";
 constexpr int version = 1;
 
-// Reads fields of one object; after the first that is missing or of the wrong type, nothing.
+// Reads the fields of an object. Stops after the first one that is missing or has the wrong type.
 class Reader {
  public:
   Reader(const json& object, std::string where) : object_(object), where_(std::move(where)) {
@@ -80,7 +80,7 @@ Result<StageReport> stage_from(const json& object, std::size_t index) {
   reader.read("blocked_s", stage.blocked_s);
   reader.read("parked_s", stage.parked_s);
   reader.read("queued_s", stage.queued_s);
-  // Runs that were written before there were such stages have no such field.
+  // Absent in reports from before waiting stages existed.
   if (object.contains("waited_s")) reader.read("waited_s", stage.waited_s);
   reader.read("queue_depth", stage.queue_depth);
   if (const json* histogram = reader.child("service_s")) {

@@ -62,9 +62,9 @@ bool BlockingLanes::staff(Lane& lane) noexcept {
       lane.threads.emplace_back([this, &lane, &context = *lane.next_context] { serve(lane, context); });
       lane.next_context = nullptr;
     } catch (const std::bad_alloc&) {
-      // Fewer threads than allowed are no failure,
+      // Having fewer threads than allowed is not a failure,
     } catch (const std::system_error&) {
-      // unless there is none.
+      // but having none is.
     }
   }
   return !lane.threads.empty();
@@ -72,7 +72,7 @@ bool BlockingLanes::staff(Lane& lane) noexcept {
 
 bool BlockingLanes::take(Token* token) noexcept {
   Lane& lane = *lanes_[token->position];
-  // A thread first: a token in the queue of a lane without threads would be lost.
+  // Create a thread first: a token in a lane without threads would be lost.
   if (!staff(lane)) return false;
   lane.queue.push(token);
   static_cast<void>(staff(lane));

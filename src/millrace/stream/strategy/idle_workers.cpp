@@ -18,7 +18,7 @@ void IdleWorkers::wake_one() {
   while (searching(state) == 0 && sleeping(state) != 0)
     if (state_.compare_exchange_weak(state, state - one_sleeping + one_searching,
                                      std::memory_order_seq_cst)) {
-      // release: what the maker of the work did before.
+      // release: the earlier writes of the thread that made the work.
       permits_.fetch_add(1, std::memory_order_release);
       pool::futex_wake_one(permits_);
       return;

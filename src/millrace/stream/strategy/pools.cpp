@@ -13,15 +13,15 @@
 namespace millrace::stream {
 namespace {
 
-// Tokens move to later segments only: a stage enables tokens for itself and for stages behind it. The last
-// segment's threads never wait for room, so those before always get some.
+// Tokens only move to later segments, because a stage enables tokens only for itself and later stages. The
+// threads of the last segment never wait for room, so earlier ones always get some eventually.
 class PoolsRun {
  public:
   PoolsRun(Engine& engine, const std::vector<Segment>& segments, int queue_depth)
       : engine_(engine), segments_(segments), segment_of_(engine.program().stages.size()),
         resumption_(engine, [this](Token* token) {
-          // To the segment whose thread began the wait. Whoever resumes must not wait for room; more than are
-          // in flight do not come.
+          // Return it to the segment whose thread began the wait. The resuming thread must not wait for room.
+          // The tokens in flight bound the excess.
           queues_[segment_of_[token->position]].push_beyond(token);
         }) {
     for (std::size_t i = 0; i < segments.size(); ++i) {
@@ -57,7 +57,7 @@ class PoolsRun {
         continue;
       }
       Token* const token = engine_.produce(context);
-      context.source_opened = false;  // by this thread, which needs no waking
+      context.source_opened = false;  // opened by this thread, which needs no wake-up
       heed_flags(context);
       if (token) pass_on(token, context.source_meter());
     }
@@ -72,7 +72,7 @@ class PoolsRun {
       if (!token) return;
       context.meter(token->position).queued_s += Engine::end_wait(*token);
       stack.push_front(token);
-      // Depth first within the segment, so that what came first leaves first and little is under way.
+      // Depth first within the segment, so that early items leave early and few are in progress.
       while (!stack.empty()) {
         token = stack.pop_front();
         if (segment_of_[token->position] != segment) {
@@ -99,7 +99,7 @@ class PoolsRun {
       context.source_opened = false;
       engine_.gate().wake_source();
     }
-    // More than one may find that the run is over.
+    // Several threads may find that the run is over.
     if (context.drained && !is_drained_.exchange(true, std::memory_order_acq_rel)) drained_.count_down();
     context.drained = false;
   }

@@ -7,7 +7,7 @@
 namespace millrace::stream {
 namespace {
 
-// The pools whose number of threads is free to choose.
+// The pools whose thread count can be chosen.
 bool computes_in_parallel(const Stage& stage) {
   return stage.kind == Kind::parallel && !stage.options.blocking;
 }

@@ -49,18 +49,18 @@ class StealingRun {
   }
 
  private:
-  // Who may linger follows from where all of them may run, so nobody does before all have begun. To ask them
-  // first would be a round of the team more, whose members sleep: longer than many a stream takes.
+  // Which workers may linger depends on where all of them may run, so none does until all have begun. Asking
+  // them first would take another round of the sleeping team, which is longer than many streams.
   void tell_where_it_may_run(std::size_t worker) {
     try {
       if (auto cpus = machine::current_thread_affinity()) allowed_[worker] = *cpus;
-      // acquire and release: what the others wrote above.
+      // acquire and release: the other workers' writes above.
       if (told_.fetch_add(1, std::memory_order_acq_rel) + 1 < allowed_.size()) return;
       const std::vector<bool> may = pool::may_linger(allowed_);
       for (std::size_t i = 0; i < may.size(); ++i)
         lingers_[i].store(may[i] ? pool::WorkerPool::linger_ns : 0, std::memory_order_relaxed);
     } catch (const std::bad_alloc&) {
-      // Nobody lingers.
+      // Then no worker lingers.
     }
   }
 
@@ -73,7 +73,7 @@ class StealingRun {
     bool searching = false;
     bool took_over = false;
     while (!done_.load(std::memory_order_acquire)) {
-      // What comes back from outside first: the source may have something for ever.
+      // Tokens from outside come first, because the source may never run out of items.
       Token* token = took_over ? nullptr : take_injected();
       if (token)
         pace.interrupt();
@@ -98,8 +98,8 @@ class StealingRun {
           token = nullptr;
         } else {
           token = engine_.step(token, context, everything);
-          // Whoever's turn it has become goes first: a serial stage that stands still holds up all behind it,
-          // while this token's next stage can be done by others at once.
+          // The token whose turn has come goes first. A serial stage that is idle holds up everything after
+          // it, while other workers can do this token's next stage at once.
           if (token && !context.ready.empty() && !engine_.stage_of(*token).options.blocking)
             own.push(std::exchange(token, nullptr));
           hand_out(context, own);
@@ -110,18 +110,18 @@ class StealingRun {
     if (searching) idle_.end_search([] { return false; });
   }
 
-  // By the worker that comes first: not before the team has agreed to run, since what the source makes has to
-  // be worked on.
+  // Called by every worker; the first one starts it. Not earlier, because the team must have agreed to run:
+  // the source's items need workers.
   void start_blocking_source(Engine::Context& context) {
     if (!source_blocking_ || is_started_.exchange(true, std::memory_order_relaxed)) return;
     Status started = lanes_.start_source();
     if (started) return;
-    static_cast<void>(engine_.gate().try_take());  // nobody else does
+    static_cast<void>(engine_.gate().try_take());  // no other thread takes it
     engine_.fail_source(std::move(started.error()), context);
     heed_flags(context);
   }
 
-  // The next item of the source; null if it is not to be had. `taken`: the worker has the source.
+  // The source's next item. Null if it is not available. `taken`: the worker holds the source.
   Token* from_source(SourcePace& pace, Engine::Context& context, bool taken) {
     const bool keeps = context.keeps_source;
     if (source_blocking_ || !(taken || keeps || engine_.gate().try_take())) return nullptr;
@@ -130,18 +130,18 @@ class StealingRun {
     else if (!keeps || context.burst <= 1)
       context.burst = alone_ ? burst_alone_ : pace.next_burst();
     Token* const token = engine_.produce(context);
-    // Others leave the source alone from now on, but one is to watch.
+    // From now on others leave the source alone, but one of them must watch.
     if (!keeps && context.keeps_source && !alone_) idle_.announce_work();
     return token;
   }
 
-  // What has become ready goes to the worker's deque, the best to go on with on top.
+  // Puts the tokens that became ready on the worker's deque, the best candidate on top.
   void hand_out(Engine::Context& context, WorkDeque& own) {
     if (!context.ready.empty()) {
       context.ready.reverse();
       while (Token* const token = context.ready.pop_front())
         own.push(token);
-      // Where items are not worth sharing, neither are their parts.
+      // If items are not worth sharing, neither are their parts.
       if (!context.keeps_source) idle_.announce_work();
     }
     heed_flags(context);
@@ -162,7 +162,7 @@ class StealingRun {
     }
   }
 
-  // What a blocking stage or source has made ready goes to all workers.
+  // Gives the tokens made ready by a blocking stage or source to all workers.
   void inject(Token* continued, Engine::Context& context) {
     const auto pass_on = [&](Token* token) {
       if (engine_.stage_of(*token).options.blocking && lanes_.take(token)) return;
@@ -174,16 +174,16 @@ class StealingRun {
     heed_flags(context);
   }
 
-  // By any thread; does not wait.
+  // Any thread may call this. Does not wait.
   void pass_to_all(Token* token) {
     injected_.push(token);
-    // seq_cst: before the look for sleepers.
+    // seq_cst: before the check for sleepers.
     injected_count_.fetch_add(1, std::memory_order_seq_cst);
     idle_.announce_work();
   }
 
   Token* take_injected() {
-    // relaxed: a stale answer costs one round of looking for work.
+    // relaxed: a stale value costs one round of searching for work.
     if (injected_count_.load(std::memory_order_relaxed) == 0) return nullptr;
     Token* const token = injected_.try_pop();
     if (token) injected_count_.fetch_sub(1, std::memory_order_relaxed);
@@ -197,7 +197,7 @@ class StealingRun {
     return nullptr;
   }
 
-  // Everything that announce_work() is called for.
+  // Everything that announce_work() covers.
   [[nodiscard]] bool work_left() const {
     if (done_.load(std::memory_order_seq_cst)) return true;
     if (!source_blocking_ && engine_.gate().is_open()) return true;
@@ -207,9 +207,10 @@ class StealingRun {
     return false;
   }
 
-  // The worker searches; returns when there may be work, still searching. True: it has taken over the source.
+  // The worker searches. Returns when there may be work, still searching. True: it has taken over the source.
   bool await_work(std::size_t worker) {
-    // One that works alone has mostly nothing to wait for, and a small stream is over before it has asked.
+    // A worker that runs alone rarely has anything to wait for, and a small stream would end before the
+    // query.
     if (alone_ && told_.load(std::memory_order_relaxed) == 0) tell_where_it_may_run(worker);
     bool took_over = false;
     idle_s_[worker] += engine_.timed([&] {
@@ -220,11 +221,12 @@ class StealingRun {
     return took_over;
   }
 
-  // Until woken. Who finds that the source is kept, and not watched, watches; true if it has taken it over.
+  // Sleeps until woken. If the source is kept and unwatched, this worker watches it. True if it has taken it
+  // over.
   //
-  // A kept source does not stay unwatched while anybody sleeps: who begins to keep it announces that as if it
-  // were work, so somebody wakes and comes here, or, already on the way here, sees it. Who watched and found
-  // work instead wakes another (end_search).
+  // A kept source does not stay unwatched while any worker sleeps. The worker that starts to keep it
+  // announces this like work. So a sleeper wakes and gets here, or a worker already on its way to sleep sees
+  // it. A watcher that finds work instead wakes another worker (end_search).
   bool sleep() {
     SourceGate& gate = engine_.gate();
     bool watches = false;
@@ -240,7 +242,7 @@ class StealingRun {
       took_over = watch_.finds_it_slow(now_ns(), gate.issued()) && gate.take_over();
       if (took_over || !gate.is_kept()) break;
     }
-    // seq_cst: before the look of whoever goes to sleep, and publishes the watch.
+    // seq_cst: before the check of a worker that goes to sleep; also publishes the watch.
     if (watches) is_watched_.store(false, std::memory_order_seq_cst);
     return took_over;
   }
@@ -253,23 +255,23 @@ class StealingRun {
 
   Engine& engine_;
   const bool source_blocking_;
-  const bool alone_;  // nobody to share with, but perhaps somebody who gives tokens back
+  const bool alone_;  // no other workers, but outside threads may return tokens
   const int burst_alone_;
-  std::vector<Engine::Context*> contexts_;  // by worker, as all of these
+  std::vector<Engine::Context*> contexts_;  // by worker, like the following members
   std::vector<WorkDeque, AlignedAllocator<WorkDeque>> deques_;
   std::vector<machine::CpuSet> allowed_;
   std::atomic<std::size_t> told_ = 0;
   std::vector<std::atomic<std::int64_t>> lingers_;  // ns; relaxed: a hint
   std::vector<double> idle_s_;
   IdleWorkers idle_;
-  // Somebody watches the worker that keeps the source, and has watch_.
+  // Whether a worker watches the keeper of the source. That worker owns watch_.
   std::atomic<bool> is_watched_ = false;
   KeeperWatch watch_;
   std::atomic<bool> is_started_ = false;  // the blocking source; relaxed: publishes nothing
   TokenQueue injected_;
   std::atomic<std::int64_t> injected_count_ = 0;
   std::atomic<bool> done_ = false;
-  // Its threads use all of the above.
+  // Declared last, because its threads use all of the above.
   BlockingLanes lanes_;
   Engine::Resumption resumption_;
 };

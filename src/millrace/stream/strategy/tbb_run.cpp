@@ -18,7 +18,7 @@
 namespace millrace::stream {
 namespace {
 
-// A context for each thread of an arena. The slots of an arena are used by one thread at a time.
+// A context for each thread of an arena. Each slot of an arena is used by one thread at a time.
 class Contexts {
  public:
   Contexts(Engine& engine, int threads) {
@@ -45,16 +45,16 @@ tbb::filter_mode mode_of(Kind kind) {
   return tbb::filter_mode::serial_in_order;
 }
 
-// In isolation: a stage that uses oneTBB itself must not, while it waits, be given another stage's call on
-// the same context.
+// Isolated: a stage that uses oneTBB itself must not be given another stage's call on the same context while
+// it waits.
 Token* step_isolated(Engine& engine, Token* token, Engine::Context& context) {
   return tbb::this_task_arena::isolate([&] { return engine.step(token, context, token->position); });
 }
 
-// Tokens travel as they are; one whose item has ended, because of a cut, as null. parallel_pipeline admits to
-// its serial filters in the order that the engine expects, so nothing is ever parked. It has no more items in
-// flight than the gate allows, whose budget in bytes is so many items here, all of one size; so the source is
-// open whenever the first filter is called, unless it has ended.
+// Tokens travel unchanged; a token whose item has ended because of a cut becomes null. parallel_pipeline
+// admits tokens to its serial filters in the order that the engine expects, so none is ever parked. Its limit
+// on items in flight is at most the gate's. The byte budget corresponds to a number of items here, because
+// all have the same size. So the source is always open when the first filter is called, unless it has ended.
 void run_parallel_pipeline(Engine& engine, Contexts& contexts) {
   const std::uint64_t tokens = engine.gate().most_items_of(engine.program().stages.front().input.size);
   const auto step = [&](Token* token) -> Token* {
@@ -82,13 +82,12 @@ std::size_t concurrency_of(const Stage& stage) {
   return static_cast<std::size_t>(stage.options.limit);
 }
 
-// A node a stage; the engine tells where a token goes next, so the graph has no edges.
+// One node per stage. The engine decides where a token goes next, so the graph has no edges.
 //
-// A token that waits for its continuation is in no node, so the graph may have nothing to do before the run
-// is over. Those that come back lie in a queue, from which whoever has gone through a node puts them to
-// theirs; and when the graph has nothing to do, the thread that waits for it waits for them. To be put there
-// by the threads that resume them would not do: where oneTBB is allowed one thread, it does not wake for
-// that.
+// A token that waits for its continuation is in no node, so the graph can become idle before the run is over.
+// Resumed tokens enter a queue. A thread that has left a node passes them to their nodes, and while the graph
+// is idle, the thread that waits for it waits for them. The resuming threads cannot do this: if oneTBB is
+// allowed only one thread, it does not wake up for them.
 class GraphRun {
  public:
   GraphRun(Engine& engine, Contexts& contexts)
@@ -103,14 +102,14 @@ class GraphRun {
       }));
   }
 
-  // Where the system refuses oneTBB a thread, an exception leaves tasks of nodes behind, which must not run
-  // when these are gone.
+  // If the system refuses oneTBB a thread, an exception leaves node tasks behind. They must not run after
+  // these members are destroyed.
   ~GraphRun() {
     try {
       graph_.cancel();
       graph_.wait_for_all();
     } catch (...) {
-      // Told by run() already.
+      // Already reported by run().
     }
   }
   GraphRun(const GraphRun&) = delete;
@@ -139,7 +138,7 @@ class GraphRun {
     }
     while (Token* const token = resumed_.try_pop())
       nodes_[token->position]->try_put(token);
-    // relaxed: the wait for the graph orders it.
+    // relaxed: ordered by the wait for the graph.
     if (context.drained) is_over_.store(true, std::memory_order_relaxed);
   }
 
@@ -149,7 +148,7 @@ class GraphRun {
   TokenQueue resumed_;
   tbb::flow::graph graph_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  // Asks the source once for each message; each time that it is let go open, another is sent.
+  // Asks the source once per message. Each time the source is released open, another message is sent.
   tbb::flow::function_node<tbb::flow::continue_msg> source_{graph_, tbb::flow::serial,
                                                             [this](tbb::flow::continue_msg message) {
                                                               if (!engine_.gate().try_take()) return message;
@@ -171,7 +170,7 @@ bool fits_parallel_pipeline(const Program& program) {
 
 Status run_tbb(Engine& engine, int threads) {
   try {
-    // Otherwise oneTBB makes no more threads than there are processors, and prints a warning.
+    // Otherwise oneTBB limits threads to the number of processors and prints a warning.
     const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism,
                                       static_cast<std::size_t>(threads));
     tbb::task_arena arena(threads);
