@@ -13,26 +13,26 @@
 namespace millrace::image {
 namespace {
 
-// The compiler takes time from the frames, from those of all schedules alike. Where it takes long, frames
-// measured beside it are better than none.
+// The compiler slows down all schedules alike. If it takes long, measurements taken meanwhile are better than
+// none.
 constexpr double longest_distrust = 0.1;  // seconds
 
-// Shorter frames are observed several at a time: one alone tells more about the neighbours on the machine
-// than about the schedule, and switching takes as long as a few of them. Not where tails are what counts.
+// Shorter frames are observed in groups. A single one says more about other programs on the machine than
+// about the schedule, and switching takes as long as a few frames. Not done if tail latency is the aim.
 constexpr double least_observed_seconds = 5e-4;
 
-// What the compiler was seen to take for a kernel, and to start, beside frames that keep all CPUs busy; alone
-// it takes half of that (the benchmark of kernel_library). It grows about as kernel_work() does: alone 0.005
-// to 0.012 s for each unit, of seven fused pipelines; less where windows are long, which are loops.
+// Time to start the compiler and compile a kernel while frames keep all CPUs busy, as observed. Without load
+// it is half of that (the benchmark of kernel_library). It grows roughly with kernel_work(): without load
+// 0.005 to 0.012 s per unit, for seven fused pipelines. Long windows take less, because they are loops.
 constexpr double kernel_compile_seconds = 0.2;
 constexpr double work_compile_seconds = 0.016;
 constexpr double compiler_start_seconds = 0.1;
-constexpr double compiler_share = 0.5;  // of a CPU that it has meanwhile
+constexpr double compiler_share = 0.5;  // share of a CPU that the compiler uses meanwhile
 
 constexpr int urgent_requests = 2;
-constexpr int profile_length = 32;  // schedules whose costs are remembered
+constexpr int profile_length = 32;  // number of schedules whose costs are remembered
 
-// Planes share their kernels, and those of single stages are built in where they have no formula.
+// Planes share their kernels. Kernels of single stages without a formula are built in.
 double expected_compile_seconds(const KernelBuild& build) {
   std::set<std::string> kernels;
   double expected = compiler_start_seconds;
@@ -45,8 +45,8 @@ double expected_compile_seconds(const KernelBuild& build) {
   return expected;
 }
 
-// What beginning to search takes: candidates are listed and judged. And of the time that is left what it may
-// take: next to nothing where a profile says what to run, and else a part of what there is to be gained.
+// Time to begin a search, in which candidates are listed and judged. It is limited to a share of the time
+// left: almost none if a profile says what to run, otherwise part of the possible gain.
 constexpr double search_start_seconds = 2e-3;
 constexpr double start_share_of_profile = 0.01;
 constexpr double start_share = 0.05;
@@ -76,7 +76,8 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
   return result;
 }
 
-// Begins with the best guess, and leaves open whether there will be a search. False where it has to begin.
+// Begins with the best guess and leaves the decision to search open. Returns false if a search must begin at
+// once.
 Result<bool> AdaptiveScheduler::open() {
   if (!for_throughput_ || !frames_) return false;
   const ScheduleRules rules(layout_, options_.freedom);
@@ -127,7 +128,7 @@ Status AdaptiveScheduler::begin_search() {
   return {};
 }
 
-// From the first frame on.
+// Searches from the first frame on.
 Status AdaptiveScheduler::begin_with_search() {
   if (Status begun = begin_search(); !begun) return begun;
   do {
@@ -138,7 +139,7 @@ Status AdaptiveScheduler::begin_with_search() {
   return {};
 }
 
-// Whether what a search may gain in the frames that are left is worth its beginning.
+// Whether the possible gain in the remaining frames is worth beginning a search.
 bool AdaptiveScheduler::pays_to_search() const {
   if (held_) return false;
   const auto left = frames_left();
@@ -147,26 +148,25 @@ bool AdaptiveScheduler::pays_to_search() const {
   return share * bound_share_ * static_cast<double>(*left) * least_frame_seconds_ > search_start_seconds;
 }
 
-// While nothing but the opening was decided.
+// Does nothing once a search has begun.
 void AdaptiveScheduler::search_if_it_pays() {
   if (tuner_ || !unobserved_ || cannot_search_) return;
   const std::int64_t start = now_ns();
-  // The first turn warms up, and whatever else comes between makes others long: the shortest says how much is
-  // left.
+  // The first batch warms up, and disturbances lengthen others. The shortest one shows how much time is left.
   const double seconds_each = unobserved_->seconds / unobserved_->frames;
   if (std::exchange(warm_, true))
     least_frame_seconds_ = warm_turns_++ == 0 ? seconds_each : std::min(least_frame_seconds_, seconds_each);
   if ((warm_turns_ >= turns_to_judge_by || !frames_left()) && pays_to_search()) {
     const Status begun = without_exceptions([this] { return begin_search(); });
     if (begun) {
-      // Parameters may have changed since the opening, and with them what is a candidate: then prepare() goes
-      // on with what the search asks for.
+      // Parameters may have changed since the opening, and with them the set of candidates. prepare() then
+      // continues with the search's choice.
       candidate_ = space_->find(opening_->schedule).value_or(-1);
       if (candidate_ < 0) unobserved_.reset();
       opening_.reset();
       trusted_at_ = seconds(now_ns());
     } else {
-      // What runs goes on running.
+      // The current schedule stays in use.
       incumbent_ = opening_->schedule;
       tuner_.reset();
       space_.reset();
@@ -187,7 +187,7 @@ Result<bool> AdaptiveScheduler::is_built(const KernelBuild& build) {
   return there;
 }
 
-// What an earlier run left compiled can be used from the first frame on.
+// Kernels that an earlier run has compiled can be used from the first frame on.
 void AdaptiveScheduler::start_ready() {
   std::vector<bool> seen(space_->builds().size(), false);
   for (int c = 0; c < space_->size(); ++c) {
@@ -199,7 +199,7 @@ void AdaptiveScheduler::start_ready() {
 }
 
 void AdaptiveScheduler::follow_builds() {
-  // A copy: ready() and unavailable() change the list.
+  // A copy, because ready() and unavailable() change the list.
   const auto wanted = tuner_->wanted_builds();
   const std::vector<int> candidates(wanted.begin(), wanted.end());
   for (int candidate : candidates) {
@@ -211,7 +211,7 @@ void AdaptiveScheduler::follow_builds() {
     } else if (*built) {
       tuner_->ready(candidate);
     } else if (number != requested_) {
-      // The first fused kernels gain most, and a run whose cores are all busy would hardly ever get them.
+      // The first fused kernels gain most, and a run that keeps all cores busy would hardly ever get them.
       const Urgency urgency = requests_++ < urgent_requests ? Urgency::urgent : Urgency::background;
       for (const KernelSpec& spec : build.specs)
         library_.request(spec, build.isa, urgency);
@@ -220,8 +220,8 @@ void AdaptiveScheduler::follow_builds() {
   }
 }
 
-// Candidates under an affinity that the kernel refuses run as others do, unbound; where there are no others,
-// they go on under their own names. Whether the tuner has to be asked again.
+// If the kernel refuses an affinity, candidates with it run unpinned, like others. They are dropped, unless
+// there are no others. Returns whether the tuner must be asked again.
 bool AdaptiveScheduler::drop_refused() {
   const auto refused = [&](int c) { return executor_.refused().contains(space_->schedule(c).affinity); };
   const bool free_refused = executor_.refused().contains(machine::AffinityArrangement::free);
@@ -233,7 +233,7 @@ bool AdaptiveScheduler::drop_refused() {
   return tuner_->cannot_run(dropped);
 }
 
-// Nothing is known where there are more frames than was said.
+// Unknown if there are more frames than announced.
 std::optional<std::int64_t> AdaptiveScheduler::frames_left() const {
   if (!frames_ || *frames_ < done_) return std::nullopt;
   return *frames_ - done_;
@@ -286,11 +286,10 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
   const double waited_before = executor_.waited_seconds();
   if (Status done = executor_.run(frames); !done) return done;
   const std::int64_t end = now_ns();
-  // What others had the workers for says nothing of the schedule.
+  // Excludes time during which other streams had the workers.
   const double spent = seconds(end - start) - (executor_.waited_seconds() - waited_before);
   done_ += std::ssize(frames);
-  // A stand-in, what runs until a kernel is compiled, or the last few frames of a stream, tell nothing about
-  // the candidate.
+  // A stand-in, an interim kernel or the last few frames of a stream say nothing about the candidate.
   if (!executor_.stand_in() && !executor_.interim() &&
       static_cast<int>(frames.size()) % executor_.in_use().frames_in_flight == 0)
     unobserved_ = {static_cast<int>(frames.size()), end, spent,
@@ -298,7 +297,7 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
   return {};
 }
 
-// Not before the next turn, when it is known what else the last one has cost.
+// Called only at the next batch, when all costs of the last one are known.
 void AdaptiveScheduler::observe() {
   if (!unobserved_ || !tuner_) return;
   const Ran ran = *std::exchange(unobserved_, std::nullopt);
@@ -313,7 +312,7 @@ void AdaptiveScheduler::tell(const Ran& ran) {
   observation_.frames += ran.frames;
   observation_.seconds += ran.seconds;
   observation_.latency = std::max(observation_.latency, ran.latency);
-  // The first frame after a switch, which warms the caches, stands for itself.
+  // The first frame after a switch warms the caches and is observed separately.
   if (warm_ && observation_.seconds < least_observed_) return;
   observation_.trusted = warm_ && (!disturbed_ || seconds(ran.end) - trusted_at_ > longest_distrust);
   if (observation_.trusted) trusted_at_ = seconds(ran.end);

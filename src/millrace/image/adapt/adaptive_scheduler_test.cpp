@@ -15,7 +15,7 @@ namespace {
 
 constexpr int adaptive_workers = 2;
 
-// A stream of a few gray frames of floats, over and over, and what must come of them.
+// Repeats a few gray frames of floats as a stream, and checks the results.
 class Adaptive : public testing::Test {
  protected:
   void SetUp() override {
@@ -71,7 +71,7 @@ class Adaptive : public testing::Test {
     return scheduler ? std::move(*scheduler) : nullptr;
   }
 
-  // Of a stream of so many frames.
+  // For a stream with this many frames.
   [[nodiscard]] std::unique_ptr<AdaptiveScheduler> start_of(std::int64_t frames) {
     AdaptiveOptions with = options();
     with.frames = frames;
@@ -83,7 +83,7 @@ class Adaptive : public testing::Test {
       run_and_compare(scheduler);
   }
 
-  // Gives the first parameter another value from the next frame on.
+  // Sets the first parameter to another value from the next frame on.
   void turn_to(double degrees, bool different, AdaptiveScheduler& scheduler) {
     update(degrees, different, scheduler);
     expected_ = scalar_reference(layout_.planes[0], picture_);
@@ -95,7 +95,7 @@ class Adaptive : public testing::Test {
     scheduler.update(layout_, different);
   }
 
-  // What the scheduler wants to run next, and by then has.
+  // Processes the batch that the scheduler wants to run next.
   [[nodiscard]] std::vector<FrameTask> run_turn(AdaptiveScheduler& scheduler, double (*waited)(int)) {
     const auto count = scheduler.prepare();
     EXPECT_TRUE(count) << count.error().message;
@@ -113,8 +113,8 @@ class Adaptive : public testing::Test {
     return tasks;
   }
 
-  // The same, compared with the reference. waited: seconds, by how many turns the schedule in use has run
-  // before.
+  // The same, and compares with the reference. waited: seconds, as a function of the number of batches that
+  // the schedule in use has run before.
   void run_and_compare(AdaptiveScheduler& scheduler, double (*waited)(int) = [](int) { return 0.0; }) {
     const std::vector<FrameTask> tasks = run_turn(scheduler, waited);
     ASSERT_FALSE(tasks.empty());
@@ -142,7 +142,7 @@ class Adaptive : public testing::Test {
   PlaneBuffer destinations_[adaptive_workers];
   std::int64_t frames_ = 0;
   Schedule before_;
-  int turns_ = 0;  // that it has run before
+  int turns_ = 0;  // that the schedule has run before
 };
 
 TEST_F(Adaptive, noPixelShowsWhatWasTriedAndWhen) {
@@ -150,7 +150,7 @@ TEST_F(Adaptive, noPixelShowsWhatWasTriedAndWhen) {
     use(pipeline);
     const auto scheduler = start(options());
     ASSERT_TRUE(scheduler);
-    // How many frames pass between two trials is a matter of time.
+    // The number of frames between two trials depends on time.
     const auto trials = [&] { return scheduler->tuner().record().count(tuning::EventKind::trial); };
     const std::int64_t patience_ends = now_ns() + 60'000'000'000;
     for (int i = 0; trials() < (i < 20'000 ? 10 : 1) && now_ns() < patience_ends && !HasFatalFailure(); ++i)
@@ -188,7 +188,7 @@ TEST_F(Adaptive, aProfileIsUsedFromTheFirstFrameOn) {
   run_and_compare(*scheduler);
 }
 
-// As if its frames had taken so much longer: it loses its trial.
+// Charged as if its frames had taken longer, so it loses its trial.
 TEST_F(Adaptive, whatTheStreamLosesByAScheduleCountsAgainstIt) {
   use("@A");
   const auto scheduler = start(options());
@@ -226,7 +226,7 @@ TEST_F(Adaptive, theWaitBehindAScheduleCountsAsItsLatency) {
   EXPECT_EQ(scheduler->incumbent(), first);
 }
 
-// Frames that were there before a schedule was switched to have waited for the one before.
+// Frames that arrived before a switch waited for the previous schedule until then.
 TEST_F(Adaptive, whatFramesWaitedForAnotherScheduleIsNoLatencyOfTheNext) {
   use("@A");
   AdaptiveOptions with = options();
@@ -242,7 +242,7 @@ TEST_F(Adaptive, whatFramesWaitedForAnotherScheduleIsNoLatencyOfTheNext) {
   EXPECT_NE(scheduler->incumbent(), first);
 }
 
-// Where both have the same kernels: what the first had to do without, the next may begin with.
+// If both runs have the same kernels, the second can begin with what the first had to find out.
 TEST_F(Adaptive, whatOneRunLearntIsTheStartOfTheNext) {
   use("@D");
   const auto space = ScheduleSpace::make(layout_, freedom());
@@ -270,7 +270,7 @@ std::int64_t resident_bytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-// Over the whole space in a random order, as no search would.
+// Visits the whole space in a random order, unlike any search.
 TEST_F(Adaptive, twoThousandSwitchesLeaveNoTraceInMemoryOrPixels) {
   use("@B");
   const auto space = ScheduleSpace::make(layout_, freedom());
@@ -302,14 +302,14 @@ TEST_F(Adaptive, twoThousandSwitchesLeaveNoTraceInMemoryOrPixels) {
     if (i == 500) settled = resident_bytes();
   }
   EXPECT_LT(most, std::size_t{4} << 20);
-#ifndef MILLRACE_SANITIZED  // which keeps what was freed
+#ifndef MILLRACE_SANITIZED  // the sanitizer keeps freed memory
   EXPECT_LT(resident_bytes() - settled, 8 << 20);
 #else
   static_cast<void>(settled);
 #endif
 }
 
-// Of a stream of so many frames, what is begun with.
+// For streams of known length, checks the first schedule.
 TEST_F(Adaptive, streamsOfKnownLengthBeginWithWhatASearchWouldBeginWith) {
   for (const char* pipeline : {"@A", "@B", "@C", "@D", "blur", "rotate(30)"}) {
     use(pipeline);
@@ -360,7 +360,7 @@ TEST_F(Adaptive, aStreamThatIsExpectedToGoOnAfterAllIsSearched) {
   EXPECT_TRUE(scheduler->searches());
 }
 
-// What waits for its input anyway gains nothing.
+// Faster frames gain nothing if the stream waits for its input.
 TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
   use("@A");
   const auto scheduler = start_of(100'000);
@@ -375,7 +375,7 @@ TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
   EXPECT_TRUE(scheduler->searches()) << "it is now";
 }
 
-// Of known length or not.
+// Whether or not its length is known.
 TEST_F(Adaptive, aStreamThatIsHeldRunsAsItBegan) {
   for (const bool known : {true, false}) {
     use("@A");
@@ -413,8 +413,8 @@ TEST_F(Adaptive, valuesThatChangeBeforeThereIsASearchHoldBeforeAndInIt) {
   EXPECT_TRUE(scheduler->searches());
 }
 
-// Windows so wide that what runs by the profile is no candidate any more: one kernel would compute each pixel
-// too often.
+// Windows become so wide that the profile's schedule is no longer a candidate: one kernel would compute each
+// pixel too often.
 TEST_F(Adaptive, aSearchLeavesWhatNewValuesHaveTakenOutOfItsSpace) {
   use("gaussian(0.5)");
   AdaptiveOptions with = options();
@@ -433,7 +433,7 @@ TEST_F(Adaptive, aSearchLeavesWhatNewValuesHaveTakenOutOfItsSpace) {
   ASSERT_EQ(to_string(scheduler->incumbent()), to_string(fused));
   update(34, true, *scheduler);
   ASSERT_FALSE(ScheduleSpace::make(layout_, with.freedom)->find(fused)) << "else this tests nothing";
-  for (int turn = 0; turn < 6; ++turn)  // which take the reference far longer
+  for (int turn = 0; turn < 6; ++turn)  // the reference takes far longer
     ASSERT_FALSE(run_turn(*scheduler, [](int) { return 0.0; }).empty());
   ASSERT_TRUE(scheduler->searches());
   EXPECT_TRUE(scheduler->space().find(executor_->in_use())) << to_string(executor_->in_use());

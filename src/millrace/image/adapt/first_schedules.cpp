@@ -29,14 +29,14 @@ std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess&
   const Size single = guess.least_work(Fusion::none, tiles);
   const Size fused = guess.least_work(freedom.fusion.value_or(Fusion::pointwise), tiles);
   if (!freedom.fusion && guess.shares_unfused()) add(Structure::tiled, Fusion::none, single, in_flight);
-  // One kernel that reads and writes each pixel once has nothing to keep in a cache, and small frames stay in
-  // one by themselves: tiles only cost calls.
+  // One kernel that reads and writes each pixel once has nothing to keep in a cache, and small frames fit in
+  // one anyway: tiles would only add calls.
   if (guess.pointwise() || (!guess.gathers() && guess.stays_cached(in_flight)))
     add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
-  // Sliding windows compute nothing twice, but have to keep many rows where something gathers.
+  // Sliding windows compute nothing twice, but must keep many rows for a gather.
   if (!guess.gathers()) add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
   add(Structure::tiled, Fusion::pointwise, fused, in_flight);
-  // A short stream has time for the first two or three of these only.
+  // A short stream has time for only the first two or three of these.
   add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {0, 64}, in_flight);
@@ -47,11 +47,11 @@ std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess&
   add(Structure::backward, Fusion::all, {256, 16}, in_flight);
   if (!freedom.frames_in_flight)
     add(Structure::tiled, Fusion::pointwise, fused, in_flight == 1 ? threads : 1);
-  // Where nothing is compiled yet these are the first that can run.
+  // The first that can run if nothing is compiled yet.
   if (!guess.gathers() && guess.stays_cached(in_flight))
     add(Structure::sequential, Fusion::none, {0, 0}, in_flight);
   add(Structure::tiled, Fusion::none, single, in_flight);
-  // Of frames smaller than a tile.
+  // For frames smaller than a tile.
   if (std::ranges::all_of(first, [](const Schedule& schedule) { return build_key(schedule).has_value(); }))
     add(Structure::sequential, Fusion::none, {0, 0}, in_flight);
   return first;

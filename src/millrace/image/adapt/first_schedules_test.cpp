@@ -13,7 +13,7 @@
 namespace millrace::image {
 namespace {
 
-// A pipeline, and what is begun with where `is_built` says which kernels there are.
+// A pipeline, and its first schedule if `is_built` says which kernels are available.
 struct Beginning {
   FrameLayout layout;
   ScheduleFreedom freedom{.max_threads = 2, .isas = {machine::best_isa()}};
@@ -89,7 +89,7 @@ TEST(FirstSchedules, GiveWayToAPlanOfWhichTheKernelsAreThere) {
   EXPECT_EQ(beginning.opening([](const Schedule&) { return true; }, stale), beginning.first().front());
 }
 
-// As when the run that made the profile had no compiler: it knows nothing of fused kernels.
+// As if the run that made the profile had no compiler, so that it knows no fused kernels.
 TEST(FirstSchedules, AreBegunWithWhereTheyNeedKernelsOfWhichThePlanKnowsNothing) {
   const Beginning beginning("@A");
   const Schedule plan{.structure = Structure::sequential,

@@ -7,21 +7,21 @@
 namespace millrace::image {
 namespace {
 
-constexpr double of_window = 2;  // neighbours have most of what they read in common
+constexpr double of_window = 2;  // neighbours share most of what they read
 constexpr double of_gather = 8;
 constexpr double gathered_read = 2;  // a quarter of a gather, which reads four
 
 double reads_of(const StageLayout& stage) {
   if (stage.filter->access == Access::pointwise) return 1;
   if (stage.filter->access == Access::gather) return 4;
-  // In the middle: at edges footprints of formulas are clamped.
+  // In the middle, because footprints of formulas are clamped at edges.
   const int x = stage.output.size.width / 2;
   const int y = stage.output.size.height / 2;
   const Rect pixel{x, y, x + 1, y + 1};
   return static_cast<double>(stage.filter->footprint(pixel, stage.input, stage.coefficients).pixels());
 }
 
-// gathered: its pixels are asked for by a gather, and so lie apart.
+// gathered: a gather reads its pixels, so they are scattered.
 double weight_of(const StageLayout& stage, bool gathered) {
   const Access access = stage.filter->access;
   if (access == Access::gather) return of_gather;
@@ -29,10 +29,10 @@ double weight_of(const StageLayout& stage, bool gathered) {
   return gathered ? gathered_read * reads_of(stage) : of_window;
 }
 
-// How often a stage is computed for a pixel of the output.
+// How often a stage is computed per output pixel.
 struct Times {
-  double in_place = 0;  // by points at the same place, who have it in common
-  double spread = 0;    // by others, who hardly do
+  double in_place = 0;  // by points at the same place, which share it
+  double spread = 0;    // by others, which hardly share it
   bool gathered = false;
 
   [[nodiscard]] double sum() const { return in_place + spread; }
@@ -47,7 +47,7 @@ double kernel_work(const Group& group) {
   for (std::size_t s = group.layouts.size(); s-- > 0;) {
     const StageLayout& stage = group.layouts[s];
     const double now = times[s].sum();
-    // Conversions are single operations, most of which readers have in common.
+    // Conversions are single operations that readers mostly share.
     work += stage.node < 0 ? 1 : now * weight_of(stage, times[s].gathered);
     const bool in_place = stage.filter->access == Access::pointwise && !stage.filter->geometric;
     for (const int input : group.spec.stages[s].inputs) {

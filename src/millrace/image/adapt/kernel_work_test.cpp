@@ -8,7 +8,7 @@
 namespace millrace::image {
 namespace {
 
-// Of the pipeline as one kernel.
+// For the pipeline as one kernel.
 double work_in_one(const char* pipeline, Samples samples = Samples::floats) {
   const auto loaded = load_pipeline(pipeline);
   EXPECT_TRUE(loaded) << pipeline;
@@ -36,7 +36,7 @@ TEST(KernelWork, OfPointsIsThatOfAllOfThemOnce) {
 
 TEST(KernelWork, APixelThatTwoPointsReadIsComputedOnce) {
   EXPECT_EQ(work_in_one("blur | [threshold(0.5), discretise(8)] | magnitude"), work_in_one("blur") + 3);
-  // It is another one there.
+  // The flipped pixel is a different one.
   EXPECT_EQ(work_in_one("blur | [threshold(0.5), flip(horizontal)] | magnitude"),
             2 * work_in_one("blur") + 3);
 }
@@ -56,13 +56,14 @@ TEST(KernelWork, DoesNotDependOnTheOrderOfBranches) {
             work_in_one("blur | [sobel_x, threshold(0.5)] | magnitude"));
 }
 
-// The first half of a box makes larger numbers of codes and the second codes of these: that converts, too.
+// The first half of a box makes larger numbers from codes, and the second one makes codes from these, which
+// is a conversion too.
 TEST(KernelWork, OfWindowsOnCodesIsAsMuchAsOnFloats) {
   for (const char* pipeline : {"box(3)", "resize(176,144)", "resize(704,576)"})
     EXPECT_NEAR(work_in_one(pipeline, Samples::codes), work_in_one(pipeline), 2) << pipeline;
 }
 
-// Single windows read rows that neighbours have in common; those that a gather asks for have nothing.
+// Neighbouring pixels of a window share rows. Pixels that a gather requests share nothing.
 TEST(KernelWork, AWindowBelowAGatherIsGatheredPixelByPixel) {
   EXPECT_EQ(work_in_one("threshold(0.5) | rotate(30)"), work_in_one("rotate(30)") + 4);
   EXPECT_GT(work_in_one("blur | rotate(30)"), work_in_one("rotate(30)") + 2 * 4 * work_in_one("blur"));

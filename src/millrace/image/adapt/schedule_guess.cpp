@@ -13,21 +13,21 @@
 namespace millrace::image {
 namespace {
 
-constexpr int all = 0;  // of a side
+constexpr int all = 0;  // the whole side
 
-// What threads that share a frame lose at its end, in pixels of each of them.
+// Loss of threads that share a frame at its end, in pixels per thread.
 constexpr double shared_end = 8000;
-constexpr double small_share = 200'000;  // pixels of a frame for each thread
-constexpr double spread = 1.03;          // what frames in flight cost the caches
-constexpr double most_spread = 16e6;     // pixels of frames in flight: more are more than any cache holds
+constexpr double small_share = 200'000;  // pixels of a frame per thread
+constexpr double spread = 1.03;          // cache cost of frames in flight
+constexpr double most_spread = 16e6;     // pixels of frames in flight that exceed every cache
 constexpr double too_much_spread = 1.3;
 
-// Of a cache, which the neighbours of a virtual machine may share, and the planes of floats that are alive at
-// a time: what one stage reads and what it writes.
+// Usable share of a cache, which other virtual machines may share; and the number of float planes in use at a
+// time: the input and output of a stage.
 constexpr double share_of_cache = 0.25;
 constexpr double planes_alive = 2;
 
-constexpr double unfused = 1.25;  // what single stages take of the time of those that are fused
+constexpr double unfused = 1.25;  // time of single stages relative to fused ones
 
 }  // namespace
 
@@ -73,13 +73,13 @@ double ScheduleGuess::cost(const Schedule& s) {
     if (s.fusion == Fusion::all) cost *= 1.4 * inlined(s.fusion);
   }
   if (s.structure != Structure::sequential && !(s.tile == Size{all, all})) {
-    // A halo of a pixel around each block, where it is not known better, and the price of a call.
+    // Assumes a border of one pixel around each block unless more is known, plus the price of a call.
     const double w = s.tile.width == all ? output_.width : s.tile.width;
     const double h = s.tile.height == all ? output_.height : s.tile.height;
     cost *= (s.structure == Structure::tiled ? 1 : (w + 2) * (h + 2) / (w * h)) + 1000 / (w * h);
   }
   if (s.isa != freedom_.isas.front()) cost *= 1.2;
-  // Bound threads wait where others would have moved on, and to bind and free them costs more than a frame.
+  // Pinned threads wait when others could migrate, and pinning and unpinning costs more than a frame.
   if (s.affinity != machine::AffinityArrangement::free) cost *= 1.2;
   const auto pixels = static_cast<double>(output_.pixels());
   const double sharers = static_cast<double>(s.threads) / s.frames_in_flight;
@@ -98,7 +98,7 @@ bool ScheduleGuess::stays_cached(int frames_in_flight) const {
 }
 
 bool ScheduleGuess::shares_unfused() {
-  // As much as cost() takes fusing for.
+  // The same factor as in cost().
   return unfused * of(Fusion::none).shared < of(Fusion::pointwise).shared;
 }
 
@@ -113,7 +113,7 @@ int ScheduleGuess::first_in_flight(int threads, std::span<const int> counts) con
   const auto pixels = static_cast<double>(output_.pixels());
   if (aim_ != tuning::Aim::throughput || pixels > small_share * threads) return counts.front();
   const int most = static_cast<int>(std::min<double>(threads, most_spread / pixels));
-  // The most of those that there are.
+  // The largest count available.
   return *std::prev(std::ranges::upper_bound(counts, std::max(most, counts.front())));
 }
 

@@ -23,7 +23,7 @@ std::vector<double> costs_of(const ScheduleSpace& space, ScheduleGuess& guess) {
   return costs;
 }
 
-// It orders trials, and says whether a profile from before the kernels were there is worth following.
+// The guess orders trials, and decides whether to follow a profile made before the kernels were available.
 TEST(ScheduleGuess, whatNeedsNoTilesToStayInACacheIsExpectedToRunBestWithout) {
   struct Case {
     const char* pipeline;
@@ -34,10 +34,10 @@ TEST(ScheduleGuess, whatNeedsNoTilesToStayInACacheIsExpectedToRunBestWithout) {
   };
   constexpr std::int64_t mebi = 1 << 20;
   for (const auto& [pipeline, width, height, cache_bytes, whole] :
-       {Case{"@D", 352, 288, 32 * mebi, true}, Case{"@D", 1920, 1080, 4 * mebi, true},  // points
+       {Case{"@D", 352, 288, 32 * mebi, true}, Case{"@D", 1920, 1080, 4 * mebi, true},  // pointwise
         Case{"@A", 352, 288, 32 * mebi, true}, Case{"@A", 1280, 720, 32 * mebi, true},
         Case{"@A", 352, 288, 4 * mebi, false}, Case{"@A", 1920, 1080, 32 * mebi, false},
-        Case{"@B", 352, 288, 32 * mebi, false}}) {  // which turns the frame
+        Case{"@B", 352, 288, 32 * mebi, false}}) {  // rotates the frame
     const auto layout = lay_out_frame(*load_pipeline(pipeline), {.width = width, .height = height});
     const ScheduleFreedom freedom{
         .max_threads = 2, .isas = {machine::best_isa()}, .cache_bytes = cache_bytes};
@@ -103,7 +103,7 @@ TEST(ScheduleGuess, framesToBeginWithAreAtMostThoseThatTheFreedomLeaves) {
   }
 }
 
-// Fused, each plane computes what it shares with others by itself.
+// If fused, each plane computes shared stages separately.
 TEST(ScheduleGuess, tilesThatShareBetweenPlanesAreExpectedToRunBest) {
   for (const bool mixed : {true, false}) {
     const auto layout =
@@ -128,7 +128,7 @@ TEST(ScheduleGuess, tilesThatShareBetweenPlanesAreExpectedToRunBest) {
   }
 }
 
-// What is turned steeply is begun with in squares, whose boxes grow least.
+// Steep rotations begin with square tiles, whose bounding boxes grow least.
 TEST(ScheduleGuess, wideTilesAreNotTheFirstGuessWhereTheyComputeMuchTwice) {
   constexpr std::array tiles{Size{256, 64}, Size{128, 128}};
   const auto first_of = [&](const char* text) {
@@ -140,12 +140,11 @@ TEST(ScheduleGuess, wideTilesAreNotTheFirstGuessWhereTheyComputeMuchTwice) {
   EXPECT_EQ(first_of("undistort(-0.1) | rotate(45)"), tiles[1]);
   EXPECT_EQ(first_of("@A"), tiles[0]);
   EXPECT_EQ(first_of("blur"), tiles[0]);
-  EXPECT_EQ(first_of("rotate(30)"), tiles[1]);  // the conversion of codes alone is done twice
+  EXPECT_EQ(first_of("rotate(30)"), tiles[1]);  // only the conversion of codes is done twice
   EXPECT_EQ(first_of("rotate(6)"), tiles[0]);
 }
 
-// What tiles of 64x64 took with the stages fused so, of what they took with as little fused as may be
-// (352x288, AVX2).
+// Measured time of 64x64 tiles with this fusion, relative to the least possible fusion (352x288, AVX2).
 TEST(ScheduleGuess, whatIsComputedTwiceByFusingIsExpectedToTakeAboutAsLongAsItDoes) {
   for (const auto& [text, fusion, seen] : {std::tuple{"@A", Fusion::stencil, 5.0},
                                            {"blur | sobel_x", Fusion::stencil, 3.9},

@@ -57,13 +57,13 @@ bool ScheduleRules::valid_tile(const Schedule& s) const {
     return w == 0 && h == 0;
   case Structure::backward:
   case Structure::backward_store:
-    // Blocks matter where a gather has an interior; else a band is one call.
+    // Blocks matter only if a gather has an interior; else a band is one call.
     if (!groups.gathers) return w == 0 && h == 0;
     return w != 0 && h != 0 && h >= 16 && h <= 64;
   case Structure::backward_cached:
     return !groups.one_kernel && w != 0 && h != 0 && h >= 8;
   case Structure::tiled:
-    return h >= 8;  // which 0, all of it, is not
+    return h >= 8;  // excludes 0, the whole side
   case Structure::sliding:
     return !groups.one_kernel && (w == 0 || w >= 256) && h != 0 && h <= 32;
   }
@@ -72,8 +72,8 @@ bool ScheduleRules::valid_tile(const Schedule& s) const {
 
 bool ScheduleRules::valid_threads(const Schedule& s) { return s.frames_in_flight <= s.threads; }
 
-// Which instructions are fastest does not depend on where threads run. Where the I/O thread runs is a
-// question of who computes what part of one frame.
+// Affinity does not affect which instructions are fastest. The I/O thread's place matters only for dividing a
+// single frame.
 bool ScheduleRules::valid_affinity(const Schedule& s) const {
   using machine::AffinityArrangement;
   if (s.affinity == AffinityArrangement::free) return true;

@@ -17,7 +17,7 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
       [knobs](std::span<const int> numbers) { return to_string(knobs.schedule(numbers)); },
       [&](std::span<const int> first) {
         if (first.size() != 2 && first.size() != 4 && first.size() != 6) return true;
-        std::array<int, ScheduleKnobs::count> padded{};  // what is not given is not looked at
+        std::array<int, ScheduleKnobs::count> padded{};  // knobs that are not given are not read
         std::ranges::copy(first, padded.begin());
         const Schedule s = knobs.schedule(padded);
         if (first.size() == 2) return rules.valid_fusion(s);

@@ -82,7 +82,7 @@ TEST(ScheduleSpace, threadsAreBoundWhereThereArePusForThemAndInNoMoreWaysThanDif
                                                               {AffinityArrangement::io_diff, 3}}));
 }
 
-// Nothing of it is left out, however many frames are in flight and whatever the instructions.
+// The requested affinity applies to all frames in flight and instruction sets.
 TEST(ScheduleSpace, anAffinityThatIsAskedForHoldsForEveryCandidate) {
   using machine::AffinityArrangement;
   const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 352, .height = 288});
@@ -113,7 +113,7 @@ TEST(ScheduleSpace, oneThreadMayBeBound) {
   }
 }
 
-// Hundreds of PUs of several kinds are no reason to search nothing.
+// Machines with hundreds of PUs of several kinds must still be searched.
 TEST(ScheduleSpace, thereIsRoomForEveryAffinityOnLargeMachines) {
   using machine::AffinityArrangement;
   const std::vector<machine::Isa> isas{machine::Isa::avx512, machine::Isa::avx2, machine::Isa::sse41};
@@ -137,7 +137,7 @@ TEST(ScheduleSpace, candidatesThatNeedTheSameKernelsShareABuild) {
   ASSERT_TRUE(space);
   for (int c = 0; c < space->size(); ++c)
     EXPECT_EQ(space->build_of()[c] < 0, space->schedule(c).fusion == Fusion::none);
-  EXPECT_LE(space->builds().size(), 4U);  // three fusions, and what backward-store stores
+  EXPECT_LE(space->builds().size(), 4U);  // three fusions, and the stores of backward-store
 }
 
 }  // namespace

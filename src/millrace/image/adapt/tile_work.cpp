@@ -10,7 +10,7 @@
 namespace millrace::image {
 namespace {
 
-// Of each group, for a pixel of its output.
+// By group: work per pixel of its output.
 std::vector<double> weights_of(const GroupLayout& layout) {
   std::vector<double> weights;
   weights.reserve(layout.groups.size());
@@ -19,7 +19,7 @@ std::vector<double> weights_of(const GroupLayout& layout) {
   return weights;
 }
 
-// Of computing `rect` of the output, with all that it needs of the groups before.
+// Work of computing `rect` of the output, with everything it needs from earlier groups.
 double work_of(const GroupLayout& layout, const std::vector<double>& weights, const Rect& rect) {
   std::vector<Rect> regions(layout.groups.size());
   required_of_groups(layout, rect, regions);
@@ -44,7 +44,7 @@ double tile_work(const GroupLayout& layout, Size tile) {
   if (!(once > 0)) return 1;
   double work = 0;
   double pixels = 0;
-  // The tiles around the middle and the middles of the quarters.
+  // Samples the tiles around the centre and the centres of the four quarters.
   for (const auto& [x, y] : std::array<std::array<int, 2>, 5>{{{2, 2}, {1, 1}, {3, 1}, {1, 3}, {3, 3}}}) {
     const int x0 = std::clamp(all.width() * x / 4 - size.width / 2, 0, all.width() - size.width);
     const int y0 = std::clamp(all.height() * y / 4 - size.height / 2, 0, all.height() - size.height);

@@ -46,7 +46,7 @@ TEST(TileWork, OfTwoWindowsIsTheRimOfTheFirst) {
   EXPECT_NEAR(tile_work(groups, {0, 16}), (1 + 1024.0 * 18 / (1024 * 16)) / 2, 1e-3);
 }
 
-// What is predicted against what the executor counts, all stages weighing as much.
+// Compares predictions with the executor's counts, with equal weights for all stages.
 TEST(TileWork, IsWhatTilesAreSeenToCompute) {
   const auto machine = machine::inspect_machine();
   ASSERT_TRUE(machine);

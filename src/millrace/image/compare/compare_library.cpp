@@ -1,6 +1,6 @@
-// What compare.py and filters_compare.py load: the structures and Halide's autoschedulers behind a C
-// interface, so that they run in one process with OpenCV. Every function that can fail returns 0 or nullptr
-// and leaves a text in last_error().
+// The library for compare.py and filters_compare.py: a C interface to the structures and Halide's
+// autoschedulers, so that they run in one process with OpenCV. Functions that fail return 0 or nullptr and
+// set last_error().
 #include "millrace/base/clock.h"
 #include "millrace/image/compare/autoscheduled.h"
 #include "millrace/image/compare/limit.h"
@@ -33,8 +33,8 @@ Result<image::FrameLayout> layout_of(const char* pipeline, int width, int height
   return image::lay_out_frame(*loaded, format, image::Planes::all, samples, format);
 }
 
-// One pipeline on a picture in memory, in whichever structure. Where it reads other frames, or a second
-// video, each is the same picture in memory of its own.
+// One pipeline on a picture in memory, with any structure. Other frames and the second video are separate
+// copies of the picture.
 struct Ours {
   machine::Topology topology;
   std::unique_ptr<pool::WorkerPool> pool;
@@ -92,12 +92,12 @@ Ours* ours_open(const char* pipeline, int width, int height, int threads, const 
   return open_ours(layout_of(pipeline, width, height), threads, pixels);
 }
 
-// The same on code values of 8 bits.
+// The same on 8-bit code values.
 Ours* ours_open_codes(const char* pipeline, int width, int height, int threads, const std::uint8_t* codes) {
   return open_ours(layout_of(pipeline, width, height, image::Samples::codes), threads, codes);
 }
 
-// Of the schedules set from now on; the best one until then. One that this processor has.
+// Instruction set for schedules set from now on; must be supported by this processor. Default: the best one.
 int ours_use_isa(Ours* ours, const char* isa) {
   const auto parsed = machine::parse_isa(isa);
   if (failed(parsed)) return 0;
@@ -109,7 +109,7 @@ int ours_use_isa(Ours* ours, const char* isa) {
   return 1;
 }
 
-// tile: "128x32". Compiles what has to be compiled.
+// tile: "128x32". Compiles missing kernels.
 int ours_set(Ours* ours, const char* structure, const char* fusion, const char* tile, int threads) {
   const auto parsed_structure = image::parse_structure(structure);
   const auto parsed_fusion = image::parse_fusion(fusion);
@@ -143,15 +143,14 @@ void ours_result(const Ours* ours, float* pixels) {
 
 void ours_close(Ours* ours) { delete ours; }
 
-// Nanoseconds of copying `times` frames; 0 on failure.
+// Nanoseconds for copying `times` frames; 0 on failure.
 long ours_copy(Ours* ours, int times) {
   const auto ns =
       image::copy_ns(ours->pool->team(), ours->task.sources[0], ours->task.destinations[0], times);
   return failed(ns) ? 0 : std::lround(*ns);
 }
 
-// The arithmetic of a fusion whose kernels a schedule that was set has brought; to be freed by
-// arithmetic_close.
+// The arithmetic of a fusion whose kernels were made available by a schedule. Free it with arithmetic_close.
 image::TileArithmetic* ours_arithmetic(Ours* ours, const char* fusion) {
   const auto parsed = image::parse_fusion(fusion);
   if (failed(parsed)) return nullptr;

@@ -10,7 +10,7 @@
 namespace millrace::image {
 namespace {
 
-// 8 KiB of floats, and the about twice that a kernel reads for them.
+// 8 KiB of floats, and about twice that for the kernel's input.
 constexpr Size tile_size{128, 16};
 
 Rect middle_of(const Rect& rect) {
@@ -21,7 +21,7 @@ Rect middle_of(const Rect& rect) {
   return {x, y, x + width, y + height};
 }
 
-// Between 0 and 1, as pixels are.
+// Between 0 and 1, like pixels.
 void fill(const PixelView& view) {
   if (view.type != ElementType::f32) return;
   for (int y = view.covers.y0; y < view.covers.y1; ++y) {

@@ -42,7 +42,7 @@ PixelView BackwardRunner::written(std::size_t p, int stage) const {
 }
 
 Status BackwardRunner::run_frame(const FrameTask& frame, pool::Team& team) {
-  // What each group computes: as much of its output as is needed of that or of a stage it writes.
+  // Area of each group: the part of its output that is needed for the output or for a stored stage.
   std::vector<std::vector<Rect>> areas;
   for (std::size_t p = 0; p < planes(); ++p) {
     const std::vector<Rect> needed = required_regions(plane(p).layout, frame.destinations[p].covers);

@@ -58,7 +58,7 @@ void BackwardCachedRunner::ensure(const FrameTask& frame, std::size_t p, std::si
       }
     }
   };
-  // Those that others compute may be done once what is left is.
+  // Granules claimed by others may be done after the rest is computed here.
   bool others_compute = false;
   for_granules([&](int index, int column, int row) {
     auto claim = cache.map.claim(index);

@@ -1,4 +1,4 @@
-// What backward_store writes; that its output is right is tested with all structures.
+// Tests what backward_store writes. Its output is tested with all other structures.
 #include "millrace/image/execute/backward.h"
 #include "millrace/image/execute/prepared_schedule.h"
 #include "millrace/image/pipeline/presets.h"

@@ -9,7 +9,7 @@
 namespace millrace::image {
 namespace {
 
-// What runs until the kernels of a schedule are compiled: the same work from kernels that are built in.
+// The schedule that runs until the kernels of `schedule` are compiled: the same work with built-in kernels.
 Schedule stand_in_for(Schedule schedule) {
   schedule.fusion = Fusion::none;
   if (is_one_kernel(schedule.structure)) schedule.structure = Structure::tiled;
@@ -58,7 +58,7 @@ Status Executor::set(const FrameLayout& layout, const Schedule& asked) {
     prepared = prepare_stand_in(layout, schedule);
     if (!prepared) return std::unexpected(prepared.error());
   }
-  // From here on only memory can fail: the schedule before stays in use until its successor is complete.
+  // From here on only memory can fail. The previous schedule stays in use until the new one is complete.
   const auto bound = bind(schedule);
   if (!bound) return std::unexpected(bound.error());
   if (!*bound) return set(layout, asked);
@@ -85,7 +85,7 @@ Result<PreparedSchedule> Executor::prepare_stand_in(const FrameLayout& layout, c
 Status Executor::use(const Schedule& asked) {
   const Schedule schedule = permitted(asked);
   if (!pending_ && schedule == in_use_) {
-    unavailable_.reset();  // a stand-in is now what is wanted
+    unavailable_.reset();  // a stand-in is what was requested
     return {};
   }
   if (Status possible = check(schedule); !possible) return possible;
@@ -115,7 +115,7 @@ Status Executor::use(const Schedule& asked) {
   if (!bound) return std::unexpected(bound.error());
   if (!*bound) return use(asked);
   if (Status installed = install(std::move(*prepared)); !installed) {
-    // Back to where the workers of what is in use belong.
+    // Pins the workers again for the schedule in use.
     static_cast<void>(bind(in_use_));
     return installed;
   }
@@ -128,7 +128,7 @@ Status Executor::install(PreparedSchedule prepared) {
   while (kept_.size() >= most_kept)
     drop_oldest();
   Status made = prepared.make_runners(most_bytes_);
-  // What was used before may give its memory.
+  // If memory is short, schedules used earlier give up theirs.
   while (!made && kept_.size() > 1) {
     drop_oldest();
     made = prepared.make_runners(most_bytes_);
@@ -175,7 +175,7 @@ Result<bool> Executor::bind(const Schedule& schedule) {
   }
   if (Status bound = pool_->rebind(bindings); !bound) {
     refused_[schedule.affinity] = bound.error().message;
-    // Workers that cannot even be freed work where they are.
+    // If workers cannot even be unpinned, they work where they are.
     if (schedule.affinity != AffinityArrangement::free) return false;
   }
   io_cpus_ = std::move(io);
@@ -224,7 +224,7 @@ Status Executor::run(std::span<const FrameTask> frames) {
 Status Executor::run_by_threads(std::span<const FrameTask> frames, const Watch& watch) {
   const int threads = in_use_.threads;
   if (in_use_.fresh_threads) {
-    // New threads start on the CPUs of the thread that makes them, which is bound with the others.
+    // New threads inherit the affinity of the thread that makes them, which is pinned with the others.
     std::span<const machine::CpuSet> bindings;
     if (bound_ != machine::AffinityArrangement::free)
       bindings = std::span(pool_->granted()).last(static_cast<std::size_t>(threads));
@@ -257,7 +257,7 @@ std::vector<StageReport> Executor::stages() const {
   StageReports sums = retired_;
   for (const PreparedSchedule& prepared : kept_)
     prepared.add_reports(sums);
-  // In the order of what runs now, what was used before behind it.
+  // In the order of the current schedule, followed by those used before.
   std::vector<StageReport> reports;
   if (!kept_.empty()) {
     for (const auto& key : kept_.front().report_keys()) {

@@ -88,8 +88,8 @@ class Executor {
   // Where sleeping shared workers are woken (pool/wake_elsewhere.h), from the next run() on.
   void wake(pool::WakeUp where) { wake_ = where; }
 
-  // Seconds that run() has spent on processing frames, and below, the work per stage, under all schedules
-  // used.
+  // compute_seconds(): seconds that run() has spent on processing frames. stages(): the work of each stage.
+  // Both are totals over all schedules used.
   [[nodiscard]] double compute_seconds() const;
   // Seconds that run() has waited for other streams that share the workers.
   [[nodiscard]] double waited_seconds() const;

@@ -1,4 +1,4 @@
-// What an executor does with schedules and numbers: stand-ins, changes between frames, and what it refuses.
+// Tests how an executor handles schedules and coefficients: stand-ins, changes between frames, and refusals.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/execute/structures_testing.h"
 #include "millrace/image/kernel/kernel_compiler_testing.h"
@@ -26,7 +26,7 @@ TEST_F(ExecutorTest, newNumbersReachThePlanesThatAreComputed) {
   EXPECT_EQ(frame.difference(), "");
 }
 
-// With windows and tables of other sizes, for which more of the frame is needed than before.
+// New windows and tables differ in size, and more of the frame is needed than before.
 TEST_F(ExecutorTest, newNumbersMayMakeWindowsLargerOrSmaller) {
   const video::FrameFormat format{.width = 61, .height = 47};
   const auto small =
@@ -54,7 +54,7 @@ TEST_F(ExecutorTest, newNumbersMayMakeWindowsLargerOrSmaller) {
   }
 }
 
-// Where memory was made for fewer workers than come, that is an error and not a stray write.
+// If memory was allocated for fewer workers than take part, the result is an error and not a stray write.
 TEST_F(ExecutorTest, aTeamLargerThanTheRunnerWasMadeForIsRefused) {
   const auto layout = lay_out_frame(*load_pipeline("blur"), {.width = 16, .height = 16}, Planes::all);
   TestFrame frame(*layout, 1);
@@ -96,7 +96,7 @@ TEST_F(ExecutorTest, framesInFlightThatTakeTooMuchMemoryAreRefusedAndWhatRanBefo
   executor.allow_bytes(1);
   const Schedule one{.structure = Structure::backward_cached, .threads = 2, .isa = machine::best_isa()};
   ASSERT_TRUE(executor.set(*layout, one));
-  const Schedule before = executor.in_use();  // a stand-in, where no kernels are kept
+  const Schedule before = executor.in_use();  // a stand-in if no kernels are cached
   Schedule two = one;
   two.frames_in_flight = 2;
   const Status refused = executor.use(two);

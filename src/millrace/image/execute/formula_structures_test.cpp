@@ -1,4 +1,4 @@
-// Filters made at run time give the bits of the scalar reference in every schedule, compiled and not.
+// Filters made at run time give the bits of the scalar reference in every schedule, compiled or not.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/execute/structures_testing.h"
 #include "millrace/image/filters/formula_testing.h"
@@ -16,7 +16,7 @@ constexpr int random_rounds = 20;
 constexpr int random_rounds = 200;
 #endif
 
-// Every operation, on values around their corners: ties of rint, both zeros, roots of what is below 0.
+// Every operation, including special cases: ties of rint, both zeros, roots of negative numbers.
 const char* const every_operation =
     "pixel 0 0 0; pixel 0 1 -1; pixel 0 -1 0; coefficient 0; constant 42ff0000; multiply 0 4; rint 5; floor "
     "5; "
@@ -76,7 +76,8 @@ TEST_P(EveryOperation, HasTheBitsOfTheReferenceCompiled) {
   const std::vector<FilterRef> own{own_filter(every_operation, 1)};
   Random random(3);
   std::vector<FilterRef> more = own;
-  // One at random as well, each with other operations: what is not finite goes through all of them.
+  // One filter is random, each time with other operations, so that infinities and NaN pass through all of
+  // them.
   more[0] = own_filter(std::make_shared<const Formula>(random_formula(random, 1, 40, 2, true)), some_table);
   for (const auto& [text, filters] : {std::pair{"own(0.4)", own}, std::pair{"own(0.4, 0.2)", more}}) {
     const auto layout = lay_out(pipeline_of(text, filters), {67, 35});
@@ -98,7 +99,7 @@ TEST_P(EveryOperation, HasTheBitsOfTheReferenceCompiled) {
 INSTANTIATE_TEST_SUITE_P(Isas, EveryOperation, ::testing::ValuesIn(isas_here()),
                          [](const auto& instance) { return std::string(machine::name_of(instance.param)); });
 
-// Fused with their like and with others; stored; read around and from anywhere.
+// Fused with each other and with built-in filters; stored; read by stencils and gathers.
 TEST_F(FormulaStructures, HaveTheBitsOfTheReferenceInEveryScheduleFused) {
   const std::vector<FilterRef> own{
       *make_formula_filter({.name = "edges",
@@ -150,7 +151,7 @@ TEST_F(FormulaStructures, RunAtOnceAndGoOnWithWhatIsCompiled) {
   EXPECT_EQ(frame.difference(), "");
 }
 
-// A kernel that was kept is found by what the filter is, not by its name.
+// A cached kernel is found by the filter's identity, not by its name.
 TEST_F(FormulaStructures, AreKeptByWhatTheyAre) {
   const TemporaryFolder folder;
   const auto spec_of = [](const char* name, const char* operations) {
@@ -170,7 +171,7 @@ TEST_F(FormulaStructures, AreKeptByWhatTheyAre) {
   EXPECT_EQ(second.compiled(), 1);
 }
 
-// The library may live longer than the pipeline whose filters its kernels are of.
+// The library may outlive the pipeline that owns the filters of its kernels.
 TEST_F(FormulaStructures, LiveAsLongAsTheirKernels) {
   std::shared_ptr<const Kernel> kernel;
   {

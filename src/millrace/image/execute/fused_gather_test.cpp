@@ -1,5 +1,5 @@
-// What a fused kernel keeps for a row before it gathers fits, however the stages behind the gather are
-// connected and however wide the rectangle is.
+// A fused kernel keeps indices for a row before it gathers. They must fit, whatever stages follow the gather
+// and however wide the rectangle is.
 #include "millrace/image/execute/group_layout.h"
 #include "millrace/image/execute/plane_buffer.h"
 #include "millrace/image/kernel/kernel_library.h"
@@ -18,7 +18,7 @@ struct Reader {
   std::vector<Node> nodes;  // after a rotation, which is node 0
 };
 
-// How GoogleTest prints a reader.
+// Tells GoogleTest how to print a reader.
 void PrintTo(const Reader& reader, std::ostream* out) {  // NOLINT(readability-identifier-naming)
   *out << reader.name;
 }

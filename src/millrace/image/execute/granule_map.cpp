@@ -19,7 +19,7 @@ Size effective(Size granule, Size plane) {
 
 std::size_t word_of(int index) { return static_cast<std::size_t>(index) / bits_of_word; }
 
-// One of those that are counted while they sleep.
+// Counts a thread as sleeping during its lifetime.
 class Sleeper {
  public:
   explicit Sleeper(std::atomic<int>& count) : count_(count) {
@@ -40,8 +40,8 @@ std::uint64_t bit_of(int index) { return std::uint64_t{1} << (index % bits_of_wo
 GranuleMap::Claim::Claim(Claim&& other) noexcept
     : map_(std::exchange(other.map_, nullptr)), index_(other.index_) {}
 
-// Pixels that were written before a failure come before those of the worker that claims the granule next:
-// released here, acquired in claim().
+// Pixels written before a failure happen before those of the next worker that claims the granule: released
+// here, acquired in claim().
 GranuleMap::Claim::~Claim() {
   if (map_ == nullptr) return;
   map_->claimed_[word_of(index_)].fetch_and(~bit_of(index_), std::memory_order_seq_cst);
@@ -54,8 +54,9 @@ void GranuleMap::Claim::computed() {
   map->wake();
 }
 
-// A change of a word and this look at the sleepers, a sleeper's arrival and its look at the word: all are
-// sequentially consistent, so that one of the two sees the other.
+// One thread changes a word and then checks for sleepers; the other registers as a sleeper and then checks
+// the word. All four accesses are sequentially consistent, so at least one of the two sees the other's
+// change.
 void GranuleMap::wake() {
   if (sleep_->sleepers.load(std::memory_order_seq_cst) == 0) return;
   sleep_->ends.fetch_add(1, std::memory_order_seq_cst);
@@ -68,7 +69,7 @@ GranuleMap::GranuleMap(Size plane, Size granule)
       valid_(claimed_.size()) {}
 
 void GranuleMap::clear() {
-  // Nobody else looks between frames; the fork that starts the next frame publishes this.
+  // No other thread reads between frames; the fork that starts the next frame publishes this.
   for (Words* words : {&claimed_, &valid_}) {
     for (auto& word : *words)
       word.store(0, std::memory_order_relaxed);
@@ -90,7 +91,7 @@ std::optional<GranuleMap::Claim> GranuleMap::await(int index) {
   if (pool::spin_until([&] { return valid(index); }, awake_ns)) return std::nullopt;
   const Sleeper sleeper(sleep_->sleepers);
   for (;;) {
-    // Read before the words: an end that comes after them is one that the kernel sees.
+    // Read before the words, so that the futex wait fails if a granule ends after they are checked.
     const std::uint32_t ends = sleep_->ends.load(std::memory_order_seq_cst);
     if (valid(index)) return std::nullopt;
     if (std::optional<Claim> claimed = claim(index)) return claimed;

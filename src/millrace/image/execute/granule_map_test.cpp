@@ -15,7 +15,7 @@ namespace millrace::image {
 namespace {
 
 constexpr Size plane{37, 23};
-constexpr int granule_count = 10 * 8;  // of 4 x 3
+constexpr int granule_count = 10 * 8;  // granules of 4 x 3
 
 GranuleMap map_of_small_granules() { return {plane, {4, 3}}; }
 
@@ -66,7 +66,7 @@ TEST(GranuleMap, givesAGranuleToAnotherWhereItsClaimWasDropped) {
   EXPECT_TRUE(map.valid(3));
 }
 
-// As workers do: whoever finds a granule missing computes it, in an order of its own. Some of them fail.
+// Like real workers: each computes missing granules in an order of its own, and some fail.
 TEST(GranuleMap, hasEachGranuleComputedOnceWhileWorkersWantAllOfThem) {
   constexpr int workers = 4;
   auto pool = pool::WorkerPool::create(workers);
@@ -85,7 +85,7 @@ TEST(GranuleMap, hasEachGranuleComputedOnceWhileWorkersWantAllOfThem) {
       const auto compute = [&](std::optional<GranuleMap::Claim> claim, int index) {
         if (!claim) return;
         if (one_fails && rank == 1 && random() % 8 == 0) throw std::runtime_error("refused");
-        // Longer than others stay awake for.
+        // Longer than other threads spin.
         if (random() % 40 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
         values[index] += index + 1;
         claim->computed();

@@ -8,7 +8,7 @@
 namespace millrace::image {
 namespace {
 
-// Whether a gather of the group decides where one of its stencils reads.
+// Whether a gather of the group determines where one of its stencils reads.
 bool gather_moves_stencil(const Group& group) {
   std::vector<bool> moved(group.layouts.size(), false);
   for (std::size_t s = group.layouts.size(); s-- > 0;) {
@@ -67,7 +67,7 @@ GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, 
     Group group;
     group.stages = members;
     group.spec.buffers = 0;
-    std::vector<int> external;  // stages (or the source) behind each buffer
+    std::vector<int> external;  // stages (or the source) that fill each buffer
     for (int member : members) {
       const StageLayout& stage = layout.stages[member];
       KernelStage in_kernel{.filter = stage.filter, .inputs = {}};
@@ -77,7 +77,7 @@ GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, 
           in_kernel.inputs.push_back(static_cast<int>(inside - members.begin()));
           continue;
         }
-        // A stage on its own has the kernel that is built in, with a buffer for each of its inputs.
+        // A single stage uses the built-in kernel, which has a buffer for each of its inputs.
         auto buffer = members.size() == 1 ? external.end() : std::ranges::find(external, input);
         if (buffer == external.end()) {
           external.push_back(input);
@@ -112,7 +112,7 @@ Result<bool> find_kernels(GroupLayout& layout, KernelLibrary& library, machine::
     auto kernel = library.find(group.spec, isa);
     if (!kernel) return std::unexpected(kernel.error());
     group.kernel = *kernel;
-    // The schedule asked for waits for it.
+    // Urgent, because the requested schedule waits for it.
     if (!group.kernel) library.request(group.spec, isa, Urgency::urgent);
   }
   return layout.ready();

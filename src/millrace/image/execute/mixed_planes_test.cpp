@@ -1,4 +1,4 @@
-// Planes that are made of several planes of the frame.
+// Planes that are made from several planes of the frame.
 #include "millrace/image/execute/structures_testing.h"
 #include "millrace/image/pipeline/presets.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 class MixedPlanes : public Structures {
  protected:
-  // As many frames side by side as there are threads.
+  // With as many frames in flight as threads.
   void expect_reference_in_flight(std::vector<TestFrame>& frames, Structure structure, Fusion fusion,
                                   machine::Isa isa) {
     const FrameLayout& layout = frames[0].layout;
@@ -42,7 +42,7 @@ struct MixedCase {
   const char* pipeline;
   video::Chroma chroma;
   int bits;
-  bool compiled = false;  // also fused, which takes the compiler, and then by one instruction set
+  bool compiled = false;  // also fused; this needs the compiler and is done for one instruction set only
 };
 
 const char* const rgb_to_the_end = "yuv2rgb | [discretise(6), rotate(5)] | blend(screen)";
@@ -52,8 +52,8 @@ const MixedCase mixed_cases[] = {
     {rgb_to_the_end, video::Chroma::c444, 8},
     {"yuv2rgb | discretise(6)", video::Chroma::c444, 8, true},
     {"yuv2rgb | levels(0.1, 0.9, 1.7) | blur | rgb2yuv | saturate(1.5)", video::Chroma::c422, 16},
-    {"binary | yuv2rgb | blur", video::Chroma::c420, 8},  // of chroma that is neutral
-    // Of another video, and other times.
+    {"binary | yuv2rgb | blur", video::Chroma::c420, 8},  // neutral chroma
+    // From a second video, and from other frames.
     {"[yuv2rgb, second | yuv2rgb(bt709) | temporal_average(2)] | blend(screen) | rotate(20)",
      video::Chroma::c420, 10},
 };
@@ -86,7 +86,7 @@ TEST_F(MixedPlanes, haveTheBitsOfTheReferenceInEverySchedule) {
   }
 }
 
-// New numbers come to every plane, and to what it reads of others.
+// New coefficients apply to every plane and to the other planes that it reads.
 TEST_F(MixedPlanes, takeNewNumbers) {
   const video::FrameFormat format{.width = 37, .height = 29};
   const auto before = lay_out_frame(*load_pipeline("yuv2rgb | levels(0.1, 0.9)"), format, Planes::automatic);
@@ -104,7 +104,7 @@ TEST_F(MixedPlanes, takeNewNumbers) {
   EXPECT_EQ(frame.difference(), "");
 }
 
-// Two filters of equal numbers are two filters: one of them may get others.
+// Two filters with equal arguments are still separate: one of them may change.
 TEST_F(MixedPlanes, takeNewNumbersWhereStagesAreShared) {
   const video::FrameFormat format{.width = 37, .height = 29};
   const auto laid_out = [&](const char* pipeline) {

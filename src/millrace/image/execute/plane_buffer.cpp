@@ -13,7 +13,7 @@ constexpr std::size_t cache_line = 64;
 
 std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// Zeroed, so that pixels outside what was written are finite.
+// Zeroed, so that pixels that were never written are finite.
 std::byte* allocate(std::size_t bytes) {
   void* memory = allocate_large(bytes);
   if (memory == nullptr) throw std::bad_alloc();
@@ -45,9 +45,9 @@ std::size_t Scratch::bytes_for(const Rect& covers, ElementType type) {
 
 void Scratch::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return;
-  // Growing in steps of half again keeps the number of allocations small while tiles differ a little.
+  // Growing by half limits the number of allocations when tiles differ slightly.
   const std::size_t capacity = rounded(bytes + bytes / 2, cache_line);
-  memory_.reset(allocate(capacity));  // where that fails, what was there stays
+  memory_.reset(allocate(capacity));  // if this throws, the old memory is kept
   capacity_ = capacity;
 }
 

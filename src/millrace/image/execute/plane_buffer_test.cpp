@@ -10,7 +10,7 @@
 namespace millrace::image {
 namespace {
 
-// Else the next use would be handed memory that is not there.
+// Otherwise the next use would get memory that does not exist.
 TEST(Scratch, hasWhatItHadWhereThereIsNoMoreMemory) {
 #ifdef MILLRACE_SANITIZED
   GTEST_SKIP() << "a sanitizer ends the process instead";

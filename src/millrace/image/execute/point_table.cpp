@@ -13,7 +13,7 @@ namespace {
 constexpr int tabulated_codes = 256;
 using TableValues = std::array<float, tabulated_codes>;
 
-// The pixels of inputs are those of every code, in a row.
+// Returns each code in turn as the pixel of every input.
 class ValuesOfInputs final : public PixelSource {
  public:
   explicit ValuesOfInputs(std::vector<const TableValues*> inputs) : inputs_(std::move(inputs)) {}

@@ -102,7 +102,8 @@ Status PreparedSchedule::make_runners(std::size_t most_bytes) {
   try {
     while (runners_.size() < frames) {
       runners_.push_back(make_runner(schedule_, groups_));
-      // Known by the first: the others are like it, and are not tried where they would push others out.
+      // The first runner shows how much the others need. They are not allocated if they would exceed the
+      // limit.
       if (frames > 1 && bytes() / runners_.size() > most_bytes / frames) {
         const std::size_t all_bytes = bytes() / runners_.size() * frames;
         const std::string needed = bytes_text(static_cast<double>(all_bytes));
@@ -143,8 +144,8 @@ Status PreparedSchedule::run_frame(StructureRunner& runner, const FrameTask& fra
 Status PreparedSchedule::run(std::span<const FrameTask> frames, pool::Team& team, const Watch& watch) {
   frames_ += static_cast<std::int64_t>(frames.size());
   if (frames.size() == 1) return run_frame(*runners_[0], frames[0], team, watch);
-  // Of each part of the team one frame after the other, each the next one. Relaxed: it tells which frame is
-  // whose, and nothing else; the team's end orders the results.
+  // Each part of the team takes the next frame when it is done with one. Relaxed is enough: the counter only
+  // assigns frames, and joining the team publishes the results.
   std::vector<Status> results(frames.size());
   std::atomic<std::size_t> next = 0;
   const std::size_t parts = std::min(frames.size(), runners_.size());
@@ -163,7 +164,7 @@ Status PreparedSchedule::run(std::span<const FrameTask> frames, pool::Team& team
 
 void PreparedSchedule::add_reports(StageReports& sums) const {
   if (frames_ == 0) return;
-  std::vector<std::vector<std::vector<GroupCounters>>> counters;  // of each runner, plane, group
+  std::vector<std::vector<std::vector<GroupCounters>>> counters;  // by runner, plane and group
   for (const auto& runner : runners_)
     counters.push_back(runner->counters());
   for (std::size_t p = 0; p < groups_->size(); ++p) {

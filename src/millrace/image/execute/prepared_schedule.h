@@ -70,8 +70,8 @@ class PreparedSchedule {
 
   Schedule schedule_;
   NeutralPlanes neutral_;
-  std::vector<std::size_t> computed_;    // planes that are not neutral; each has one element in
-  std::shared_ptr<FrameGroups> groups_;  // this, which the runners read
+  std::vector<std::size_t> computed_;    // planes that are not neutral
+  std::shared_ptr<FrameGroups> groups_;  // in the order of computed_; shared with the runners
   std::vector<std::unique_ptr<StructureRunner>> runners_;  // one per frame in flight
   std::int64_t frames_ = 0;
 };

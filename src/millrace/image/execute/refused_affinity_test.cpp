@@ -1,4 +1,4 @@
-// The executor where the kernel refuses to bind threads, and where it does not.
+// Tests the executor when the kernel refuses to pin threads, and when it does not.
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/execute/plane_buffer.h"
 #include "millrace/image/pipeline/presets.h"
@@ -24,8 +24,8 @@ using testing::HasSubstr;
 
 constexpr int pool_workers = 2;
 
-// All that one stream of gray frames needs; made where it is used, as a filter on system calls goes to
-// threads made after it alone.
+// Everything that a stream of gray frames needs. Made inside the test, because a system call filter applies
+// only to threads made after it.
 struct Stream {
   explicit Stream(Size size)
       : topology(*machine::Topology::live()), pool(*pool::WorkerPool::create(pool_workers)),
@@ -81,7 +81,7 @@ TEST_F(RefusedAffinity, theExecutorGoesOnUnboundSaysSoAndAsksOnce) {
   });
 }
 
-// The masks of this process's threads, but for those in `known`.
+// Affinity masks of this process's threads, except those in `known`.
 std::set<std::string> masks_of_others(const std::set<std::string>& known) {
   std::set<std::string> masks;
   std::error_code gone;
@@ -99,7 +99,7 @@ TEST_F(RefusedAffinity, threadsMadeAnewObeyAnAffinityThatIsGranted) {
   Schedule schedule = schedule_with(AffinityArrangement::pinned);
   schedule.fresh_threads = true;
   ASSERT_TRUE(stream.executor.set(stream.layout, schedule));
-  const CpuSet wanted = stream.pool->granted().front();  // the leader, which is bound too, has the last rank
+  const CpuSet wanted = stream.pool->granted().front();  // the leader, which is pinned too, has the last rank
   ASSERT_NE(wanted, stream.pool->granted().back());
   std::atomic<bool> ended = false;
   std::set<std::string> known;

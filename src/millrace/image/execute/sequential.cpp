@@ -5,7 +5,7 @@
 namespace millrace::image {
 namespace {
 
-// Rows and columns of a gathering stage computed at a time: small enough that most blocks touch no edge.
+// Block size for a gathering stage: small enough that most blocks touch no edge.
 constexpr Size gather_block{256, 16};
 
 }  // namespace
@@ -21,7 +21,7 @@ SequentialRunner::SequentialRunner(std::shared_ptr<const FrameGroups> groups, in
       }
     }
     PlaneMemory& memory = memory_.emplace_back();
-    std::vector<std::size_t> free_after;  // for each buffer, the group after which it is free
+    std::vector<std::size_t> free_after;  // by buffer, the group after which it is free
     for (std::size_t g = 0; g + 1 < all.size(); ++g) {
       std::size_t chosen = memory.buffers.size();
       for (std::size_t b = 0; b < memory.buffers.size(); ++b) {

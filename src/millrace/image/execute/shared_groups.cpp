@@ -8,8 +8,8 @@
 namespace millrace::image {
 namespace {
 
-// Of all planes. What a group reads is said by numbers that are equal where the pixels are: the group's
-// number in the list that makes them, or -1 - the place of a plane among all that a frame brings.
+// A group of any plane. Its inputs are numbered so that equal numbers mean equal pixels: the index in the
+// list of the group that makes them, or -1 - the index of a plane among all source planes.
 struct KnownGroup {
   SharedGroup group;
   std::vector<int> reads;
@@ -23,7 +23,7 @@ bool same_numbers(const StageArguments& a, const StageArguments& b) {
   return a.width == b.width && a.height == b.height && a.fill == b.fill && a.coefficients == b.coefficients;
 }
 
-// The node decides the numbers, today's and those that follow, and the geometries what a stage reads.
+// The node determines present and future coefficients; the geometries determine what a stage reads.
 bool same_layout(const StageLayout& a, const StageLayout& b) {
   return a.node == b.node && a.input == b.input && a.output == b.output && a.coefficients == b.coefficients;
 }
@@ -35,12 +35,12 @@ bool same_work(const Group& a, const Group& b) {
          std::ranges::equal(a.layouts, b.layouts, same_layout);
 }
 
-// Gives every plane with the one number the other.
+// Gives all planes with the first number the second one.
 void join(std::vector<std::size_t>& set_of, std::size_t from, std::size_t to) {
   std::ranges::replace(set_of, from, to);
 }
 
-// The pixels that are computed, each as many times as `weight` says of its group.
+// Number of pixels computed, each multiplied by its group's `weight`.
 template <class Weight>
 double work_of(std::span<const GroupLayout> planes, const SharedSet& set, std::span<const Rect> rects,
                Weight&& weight) {
@@ -72,7 +72,7 @@ std::vector<SharedSet> share_groups(std::span<const GroupLayout> planes) {
   std::iota(set_of.begin(), set_of.end(), std::size_t{0});
   for (std::size_t p = 0; p < planes.size(); ++p) {
     const GroupLayout& plane = planes[p];
-    std::vector<int> number_of;  // in `known`, of each group of the plane
+    std::vector<int> number_of;  // index in `known` of each group of the plane
     for (std::size_t g = 0; g < plane.groups.size(); ++g) {
       const Group& group = plane.groups[g];
       KnownGroup made{.group = {.plane = p, .group = g, .output = g + 1 == plane.groups.size()}};

@@ -9,7 +9,7 @@
 namespace millrace::image {
 namespace {
 
-// The planes of a frame, one group a stage.
+// The planes of a frame with one group per stage.
 std::vector<GroupLayout> grouped(const char* pipeline, const video::FrameFormat& format) {
   const auto frame =
       lay_out_frame(load_pipeline(pipeline).value(), format, Planes::automatic, Samples::codes, format);
@@ -44,11 +44,12 @@ TEST(SharedGroups, redGreenAndBlueAreComputedOnceForAllPlanes) {
   const auto sets = share_groups(planes);
   ASSERT_EQ(sets.size(), 1U);
   EXPECT_EQ(sets[0].planes, (std::vector<std::size_t>{0, 1, 2}));
-  // All that leads to the blurred colours is the same, which is most of it.
+  // Everything before the blurred colours is shared, which is most of the work.
   EXPECT_LT(sets[0].groups.size(), groups_in(planes) / 2);
 }
 
-// One of two equal filters may be read elsewhere than the other, and all between would be computed.
+// One of two equal filters may be read at other places than the other, and everything between would be
+// computed.
 TEST(SharedGroups, equalFiltersOfOnePlaneAreEachComputed) {
   const auto planes =
       grouped("[median(2) | gaussian(3), median(2) | gaussian(3) | rotate(180)] | blend(screen)",
@@ -56,7 +57,7 @@ TEST(SharedGroups, equalFiltersOfOnePlaneAreEachComputed) {
   const auto sets = share_groups(planes);
   ASSERT_EQ(sets.size(), 1U);
   EXPECT_EQ(sets[0].groups.size(), planes[0].groups.size());
-  // Behind several planes, each of the two is shared by itself.
+  // After a filter that mixes planes, each of the two is shared separately.
   const auto mixed = grouped("yuv2rgb | [blur, blur] | blend(screen)", format);
   const auto one = grouped("yuv2rgb | [blur, median] | blend(screen)", format);
   EXPECT_EQ(share_groups(mixed)[0].groups.size(), share_groups(one)[0].groups.size());

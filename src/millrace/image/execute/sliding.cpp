@@ -8,7 +8,7 @@ namespace {
 
 // Blocks of a gathering stage within the rows of a step.
 constexpr Size gather_strip{256, 0};
-// A window has room for this many steps more than one asks for, so that rows are seldom moved.
+// A window has room for this many steps in addition to the current one, so that rows are seldom moved.
 constexpr int slack = 3;
 
 }  // namespace
@@ -39,14 +39,15 @@ RowWindow::Missing RowWindow::move_to(const Rect& needed) {
     return {.above = want, .below = {}};
   }
   if (!fits) {
-    // Walking down the kept rows go to the start of the buffer, walking up to its end.
+    // When walking down, the kept rows move to the start of the buffer; when walking up, to its end.
     const int base = want.y1 > base_ + capacity_ ? want.y0 : want.y1 - capacity_;
     const PixelView from = view(overlap);
     base_ = base;
     const PixelView to = view(overlap);
     std::memmove(to.data, from.data, static_cast<std::size_t>(from.stride) * overlap.height());
   }
-  // Rows outside the overlap but still in the buffer are forgotten: what is kept stays one range.
+  // Drops rows outside the overlap even if they are still in the buffer, so that the kept rows form one
+  // range.
   kept_ = want;
   return {.above = {want.x0, want.y0, want.x1, overlap.y0}, .below = {want.x0, overlap.y1, want.x1, want.y1}};
 }
@@ -104,7 +105,7 @@ void SlidingRunner::slide(const FrameTask& frame, std::size_t p, const Rect& str
   WorkerMemory& memory = workers_[rank];
   const std::vector<Group>& groups = plane(p).groups;
 
-  // What the whole strip needs fixes the columns of the windows, its largest step their rows.
+  // The input of the whole strip determines the windows' columns; its largest step, their rows.
   required_of_groups(plane(p), strip, {memory.strip.data(), groups.size()});
   std::ranges::fill(memory.most_rows, 0);
   for_blocks(strip, {0, tile_.height}, [&](const Rect& rows) {

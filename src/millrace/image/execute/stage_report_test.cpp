@@ -6,7 +6,7 @@ namespace millrace::image {
 namespace {
 
 TEST(StageReport, SecondsAFrameAreThoseOfAllItsPixelsAtThePaceOfTheTimedOnes) {
-  // 40 frames of 1000 pixels, and 10 more of each computed twice; 4000 of the pixels were timed.
+  // 40 frames of 1000 pixels, 10 of which are computed twice in each frame; 4000 of the pixels were timed.
   const StageReport report{.frames = 40,
                            .pixels_computed = 40 * 1010,
                            .pixels_required = 40 * 1000,

@@ -18,8 +18,8 @@
 namespace millrace::image {
 namespace {
 
-// What a kernel is given for a buffer of which it needs nothing, because every pixel it computes comes from
-// outside the frame: it reads without looking, so there must be something to read.
+// Passed for a buffer of which nothing is needed because all pixels come from outside the frame. The kernel
+// reads without checking, so there must be readable memory.
 PixelView nothing_needed(ElementType type) {
   alignas(64) static constinit std::array<std::byte, 128> zeros{};
   return {zeros.data(), 64, {0, 0, 1, 1}, type};
@@ -70,9 +70,9 @@ void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t g
 void StructureRunner::compute_stoppably(int worker, std::size_t plane_index, std::size_t group_index,
                                         std::span<const PixelView> inputs, const PixelView& output,
                                         const GroupReads& reads, std::span<const PixelView> stored) {
-  // Of less, a kernel call more costs more than it saves.
+  // For fewer pixels, splitting costs more than it gains.
   constexpr std::int64_t few_pixels = 1 << 16;
-  // How long a kernel call should take at most. What a pixel costs differs by a factor of a million.
+  // Target for the longest kernel call. The cost of a pixel varies by a factor of a million.
   constexpr std::int64_t longest_call_ns = 5'000'000;
   const Rect& area = output.covers;
   int rows = area.pixels() <= few_pixels ? area.height() : 1;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int workers = structure_workers;
 
-// Tiles take turns: each meets every structure, fusion and size over the pipelines. Two at a time for the
-// widest instruction set.
+// Tile sizes rotate, so that each meets every structure, fusion and size in some pipeline. The widest
+// instruction set tests two at a time.
 std::size_t tiles_at_a_time(machine::Isa isa) {
 #ifdef MILLRACE_SANITIZED
   static_cast<void>(isa);
@@ -22,12 +22,13 @@ std::size_t tiles_at_a_time(machine::Isa isa) {
 #endif
 }
 
-// Presets, and graphs they do not cover: gathers on gathers, fan-outs of gathers, crop first, single stages.
+// Presets, and graphs that they do not cover: gathers on gathers, fan-outs of gathers, crop first, single
+// stages.
 const char* const pipelines[] = {
     "@A", "@B", "@C", "@D", "@E", "@F", "@G", "rotate(200) | undistort(0.3, -0.2)",
     "[rotate(10) | blur, undistort(-0.4)] | magnitude | crop(0.7)", "crop(0.5) | blur | blur | rotate(-95)",
     "blur | [input, input] | magnitude", "threshold(0.4, keep=below)",
-    // Tables and windows of any length, other sizes.
+    // Tables and windows of any length, and other sizes.
     "unsharp(1.2, 2) | levels(0.1, 0.9, 1.7)",
     "convolve([0, 1, 0, 2, -3, 1, 0, 5, 0]) | median(2) | morphology(open, 3) | rotate(20)",
     "blur | resize(43, 21, lanczos3) | box(2) | flip(horizontal)",
@@ -37,11 +38,11 @@ const char* const pipelines[] = {
     "blur | temporal_median | difference(2)", "deinterlace | deinterlace(bob, bottom) | resize(0, 30)",
     "perspective([4, 2, 60, 6, 1, 40, 66, 45]) | blur",
     "[temporal_average(5) | gaussian(0.8), rotate(15)] | magnitude",
-    // A second video, of the same size or another.
+    // A second video with the same or another size.
     "[blur, second | temporal_average(2)] | blend(overlay, 0.7) | [rotate(5), second] | blend(screen)",
     "[input, second | blur] | overlay(-3, 5, 0.6) | bilateral(1, 0.2)"};
 
-// Beside videos of this format; of another size where the pipeline takes that.
+// With a second video of the same format, or of another size if the pipeline accepts it.
 Result<FrameLayout> lay_out_beside(const Pipeline& pipeline, const video::FrameFormat& format, Planes planes,
                                    Samples samples) {
   if (!reads_second(pipeline)) return lay_out_frame(pipeline, format, planes, samples);
@@ -63,12 +64,12 @@ TEST_P(EveryPipeline, hasTheBitsOfTheReferenceInEverySchedule) {
   const Size sizes[] = {{1, 1}, {1, 9}, {13, 1}, {2, 2}, {17, 33}, {64, 48}, {131, 70}};
   const Size tiles[] = {{128, 32}, {16, 8}, {5, 3}, {0, 0}, {0, 4}, {24, 0}};
   auto seed =
-      static_cast<unsigned>(std::string_view(text).size());  // so that pipelines start with different tiles
+      static_cast<unsigned>(std::string_view(text).size());  // so that pipelines begin with different tiles
   for (const Size size : sizes) {
     const video::FrameFormat format{
         .width = size.width, .height = size.height, .chroma = video::Chroma::gray};
     const auto layout = lay_out_beside(*pipeline, format, Planes::all, Samples::floats);
-    if (!layout) continue;  // crop leaves nothing of the smallest
+    if (!layout) continue;  // crop leaves nothing of the smallest size
     TestFrame frame(*layout, ++seed);
     for (Structure structure : all_structures()) {
       for (Fusion fusion : all_fusions()) {
@@ -96,8 +97,8 @@ INSTANTIATE_TEST_SUITE_P(Image, EveryPipeline,
                                               machine::name_of(std::get<1>(instance.param)));
                          });
 
-// What one filter makes for another within a kernel: a loop for a loop, for what reads around, for what
-// gathers; some of it read twice, or stored beside.
+// Combinations of two filters in one kernel: loops, stencils and gathers, each reading another; some are read
+// twice, or stored too.
 const char* const firsts[] = {"unsharp(1.2, 2)", "convolve([0, 1, 0, 2, -3, 1, 0, 5, 0])", "resize(23, 40)"};
 const char* const seconds[] = {"levels(0.2, 0.7, 0.6)", "blur", "convolve([1, 2, 0, 2, 3, 1, 0, 5, 7])",
                                "resize(50, 19, lanczos3)", "rotate(20)"};
@@ -133,7 +134,7 @@ class EveryFormat : public Structures,
 
 struct FormatCase {
   const char* pipeline;
-  bool one_kernel;  // also in structures of one kernel, which are compiled: that dominates the test
+  bool one_kernel;  // also in structures with one kernel, whose compilation dominates the test
 };
 const FormatCase format_cases[] = {
     {"@B", true},
@@ -150,7 +151,7 @@ bool compiles_for(video::Chroma chroma, int bits) {
 #endif
 }
 
-// Code values in, code values out, through the conversions at the ends, odd chroma included.
+// From code values to code values, through the conversions at the ends, including odd chroma sizes.
 TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
   const auto [chroma, bits] = GetParam();
   for (const auto& [text, in_one_kernel] : format_cases) {
@@ -193,12 +194,12 @@ std::vector<std::tuple<video::Chroma, int>> every_format() {
 
 INSTANTIATE_TEST_SUITE_P(Image, EveryFormat, ::testing::ValuesIn(every_format()));
 
-// What works on code values as they are, and what becomes a table of them.
+// Filters that work on code values directly, and filters that become a table of codes.
 TEST_F(Structures, codesHaveTheBitsOfTheReferenceInEveryInstructionSet) {
   const char* const on_codes[] = {
       "median | median(2)", "morphology(open, 3)", "transpose | flip(horizontal)",
       "levels(0.1, 0.9, 2.2) | threshold(0.3)", "flip(both) | pad(3, 5, 2, 1, 0.3) | morphology(dilate)",
-      // Codes and numbers in turn, of one size.
+      // Alternating codes and floats, all of one size.
       "flip(vertical) | blur | median | gaussian(1) | transpose | transpose | blur",
       // Sums of codes.
       "transpose(counterclockwise) | blur", "median | box(2)", "convolve([0, 1, 0, 2, -3, 1, 0, 5, 0])",
@@ -216,7 +217,7 @@ TEST_F(Structures, codesHaveTheBitsOfTheReferenceInEveryInstructionSet) {
       TestFrame frame(*lay_out_beside(*load_pipeline(text), format, Planes::all, Samples::codes), 11);
       for (const machine::Isa isa : isas_here()) {
         for (Structure structure : all_structures()) {
-          // What is compiled for one kernel is kept small.
+          // Limits what is compiled for one kernel.
           if (is_one_kernel(structure) && !(text == on_codes[2] && isa == machine::best_isa())) continue;
           expect_reference(frame, {.structure = structure,
                                    .fusion = Fusion::none,
@@ -228,14 +229,14 @@ TEST_F(Structures, codesHaveTheBitsOfTheReferenceInEveryInstructionSet) {
       }
     }
   }
-  // Without conversions between them, all of it one table.
+  // Without conversions between them, so the whole chain is one table.
   const video::FrameFormat format{.width = 301, .height = 9, .chroma = video::Chroma::gray};
   TestFrame frame(*lay_out_frame(*load_pipeline("levels(0.1, 0.9, 2.2) | threshold(0.3)"), format), 11);
   for (const machine::Isa isa : isas_here())
     expect_reference(frame, {.structure = Structure::tiled, .tile = {150, 8}, .threads = 2, .isa = isa});
 }
 
-// What `millrace run @A` does by default: edges are gray, and cost what luma costs.
+// The default of `millrace run @A`: edges are gray, and cost only the time for luma.
 TEST_F(Structures, noKernelRunsOverNeutralPlanesAndTheyAreGrayToTheBit) {
   for (const int bits : {8, 10}) {
     const auto layout =
@@ -279,8 +280,8 @@ TEST_F(Structures, onePixelGranulesHaveTheBitsOfTheReference) {
   }
 }
 
-// Fewer frames than may be in flight is what the end of a stream looks like: the threads are then shared out
-// among those that are there, in larger teams.
+// At the end of a stream there are fewer frames than may be in flight. The threads are then divided among the
+// remaining frames, in larger teams.
 TEST_F(Structures, framesInFlightAreEachProcessedWholeHoweverManyAreLeft) {
   const auto layout =
       lay_out_frame(*load_pipeline("blur | threshold(0.3)"), {.width = 40, .height = 26}, Planes::all);
@@ -302,7 +303,7 @@ TEST_F(Structures, framesInFlightAreEachProcessedWholeHoweverManyAreLeft) {
                                            .frames_in_flight = in_flight,
                                            .isa = machine::best_isa()}));
         ASSERT_TRUE(executor.await_kernels());
-        // Two rounds and a frame more, then ever fewer.
+        // Two rounds and one more frame, then ever fewer.
         for (int left = 2 * in_flight + 1; left >= 1; left -= left > in_flight ? in_flight + 1 : 1) {
           SCOPED_TRACE(fmt::format("{}, {} threads, {} frames in flight, {} left", name_of(structure),
                                    threads, in_flight, left));

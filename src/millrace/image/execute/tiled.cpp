@@ -7,8 +7,8 @@
 namespace millrace::image {
 namespace {
 
-// The part of a plane that shows what `tile` does of one of the size `of`. Those of tiles that divide that
-// one divide the plane.
+// The part of a plane of size `plane` that shows the same as `tile` in one of size `of`. If tiles partition
+// that plane, so do their parts.
 Rect same_part(const Rect& tile, Size of, Size plane) {
   const auto scaled = [](int at, int from, int to) {
     return static_cast<int>(std::int64_t{at} * to / std::max(from, 1));
@@ -57,7 +57,7 @@ void TiledRunner::tiles_of_planes(const Tiling& tiling, const Rect& tile, std::s
     tiles[i] = same_part(tile, tiling.largest, plane(tiling.set.planes[i]).output().size());
 }
 
-// By some of the tiles, as there may be one for each pixel.
+// Judged from some of the tiles, because there can be one per pixel.
 bool TiledRunner::is_worth_sharing(const Tiling& tiling) const {
   if (tiling.set.planes.size() == 1) return true;
   constexpr std::size_t most_looked_at = 16;
@@ -114,7 +114,7 @@ void TiledRunner::compute_tiles(const FrameTask& frame, const Tiling& tiling, co
 }
 
 Status TiledRunner::run_frame(const FrameTask& frame, pool::Team& team) {
-  // One range over the tiles of all planes, so that the last ones even out between the workers.
+  // One range over the tiles of all planes, so that the last tiles balance the load.
   std::vector<std::int64_t> first{0};
   for (const Tiling& tiling : tilings_)
     first.push_back(first.back() + static_cast<std::int64_t>(tiling.tiles.size()));

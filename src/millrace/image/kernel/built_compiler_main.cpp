@@ -1,5 +1,6 @@
-// For tests and benchmarks, which do not lie beside the kernel compiler: names that of their build, before
-// main() begins. Programs for users must not know a path where others could put something else.
+// For tests and benchmarks, which are not installed next to the kernel compiler: sets the path to that of
+// their build before main() begins. Installed programs must not contain a path where others could place a
+// file.
 #include <cstdlib>
 
 namespace {

@@ -20,16 +20,16 @@ using filters::CodeResampling;
 using filters::Resampling;
 
 constexpr int most_pairs = 128;  // of taps; more are summed one by one
-constexpr int row_bytes = 64;    // of a vector
-constexpr int sums = 16;         // of 32 bits in a vector
+constexpr int row_bytes = 64;    // in a vector
+constexpr int sums = 16;         // 32-bit sums in a vector
 constexpr int rows_at_once = 64;
 
-// A part of a resize that makes Made of Read, along x or along y.
+// A part of a resize that reads Read and makes Made, along x or along y.
 template <class Read, class Made> struct ResampleCall {
   static constexpr bool first = sizeof(Made) == 2;
   static constexpr int constant = first ? CodeResampling::first_constant : CodeResampling::last_constant;
 
-  // input, two words on the interior, the stage's numbers, its table, output
+  // Arguments: input, two words for the interior, the stage's arguments, its table, output.
   explicit ResampleCall(std::span<void*> arguments)
       : input(*static_cast<const halide_buffer_t*>(arguments.front())),
         output(*static_cast<const halide_buffer_t*>(arguments.back())),
@@ -48,7 +48,7 @@ template <class Read, class Made> struct ResampleCall {
   [[nodiscard]] int weight(int tap, int place) const {
     return tap < taps ? static_cast<int>(weights[tap * samples + place]) : 0;
   }
-  // Two taps from an even one on, the first in the lower half.
+  // Weights of two taps, beginning with an even one, the first in the lower half.
   [[nodiscard]] int pair_of_weights(int tap, int place) const {
     return static_cast<int>((static_cast<unsigned>(weight(tap + 1, place)) << 16U) |
                             (static_cast<unsigned>(weight(tap, place)) & 0xffffU));
@@ -65,7 +65,7 @@ template <class Read, class Made> struct ResampleCall {
     if constexpr (first) return static_cast<Made>(sum >> CodeResampling::middle_shift);
     return static_cast<Made>(std::clamp(sum >> CodeResampling::last_shift, 0, 255));
   }
-  // One by one, with `step` pixels from a tap to the next.
+  // Scalar version; `step` is the distance from one tap to the next in pixels.
   [[nodiscard]] Made pixel(const Read* from, std::ptrdiff_t step, int place) const {
     int sum = constant;
     for (int tap = 0; tap < taps; ++tap)
@@ -83,12 +83,12 @@ template <class Read, class Made> struct ResampleCall {
   const float* weights;
 };
 
-// Of 16 columns of the output or fewer: where the pixels of their first two taps lie in a vector that begins
-// at `first`, a column of the input's buffer, as what picks them takes it, and the weights of each two taps.
+// Up to 16 columns of the output. Holds the shuffle indices of the pixels of their first two taps in a vector
+// that begins at `first` (a column of the input's buffer), and the weights of each two taps.
 struct ColumnGroup {
   int first = 0;
   int count = 0;
-  bool near = false;  // all pixels lie within two vectors of words, or one of bytes
+  bool near = false;  // all pixels are within two vectors of words, or one of bytes
   alignas(64) std::array<std::int32_t, sums> picks;
   alignas(64) std::array<std::array<std::int32_t, sums>, most_pairs> weights;
 };
@@ -98,7 +98,7 @@ struct ColumnGroup {
 template <class Read, class Made>
 MILLRACE_RESAMPLE_TARGET void place_group(const ResampleCall<Read, Made>& call, int x, int count,
                                           ColumnGroup& group) {
-  // As Resampling::first_tap, whose products and sums must not become one operation either.
+  // Same as Resampling::first_tap. Here too, products and sums must not be contracted.
   const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const __m512i columns =
       _mm512_add_epi32(_mm512_set1_epi32(x), _mm512_min_epi32(lanes, _mm512_set1_epi32(count - 1)));
@@ -111,7 +111,7 @@ MILLRACE_RESAMPLE_TARGET void place_group(const ResampleCall<Read, Made>& call, 
       _mm512_setzero_si512());
   const int first = _mm_cvtsi128_si32(_mm512_castsi512_si128(taps));
   const __m512i places = _mm512_sub_epi32(taps, _mm512_set1_epi32(first));
-  // The place, and in the upper half the one behind it.
+  // The position, and the next one in the upper half.
   _mm512_store_si512(
       group.picks.data(),
       _mm512_add_epi32(_mm512_or_si512(places, _mm512_slli_epi32(places, 16)), _mm512_set1_epi32(1 << 16)));
@@ -132,7 +132,7 @@ MILLRACE_RESAMPLE_TARGET void place_group(const ResampleCall<Read, Made>& call, 
   }
 }
 
-// What is there of a row, of one vector of bytes or two of words.
+// The loaded part of a row: one vector of bytes or two of words.
 struct Source {
   __m512i lower;
   __m512i upper;
@@ -152,7 +152,7 @@ MILLRACE_RESAMPLE_TARGET inline Source loaded(const std::uint16_t* from, std::pt
           _mm512_maskz_loadu_epi16(lanes(there - words), from + words)};
 }
 
-// The pixels of two taps of each column, as words side by side.
+// The pixels of two taps of each column, as adjacent words.
 MILLRACE_RESAMPLE_TARGET inline __m512i picked(const std::uint8_t* /*of*/, const Source& source,
                                                __m512i picks) {
   constexpr __mmask64 lower_bytes = 0x5555555555555555;
@@ -164,7 +164,7 @@ MILLRACE_RESAMPLE_TARGET inline __m512i picked(const std::uint16_t* /*of*/, cons
   return _mm512_permutex2var_epi16(source.lower, picks, source.upper);
 }
 
-// `known`: how many pairs of taps there are; 0: as many as the call says.
+// `known`: number of pairs of taps, or 0 to take it from the call.
 template <int known, class Read, class Made>
 MILLRACE_RESAMPLE_TARGET void resample_group(const ResampleCall<Read, Made>& call, const ColumnGroup& group,
                                              Made* to, int y0, int y1) {
@@ -248,8 +248,8 @@ MILLRACE_RESAMPLE_TARGET inline __m512i loaded_words(const std::uint16_t* from, 
   return _mm512_maskz_loadu_epi16(lanes, from);
 }
 
-// Of 32 columns; weights: of each two taps. `known`: how many pairs of taps there are, 0: as many as the call
-// says.
+// Processes 32 columns; weights: of each two taps. `known`: number of pairs of taps, or 0 to take it from the
+// call.
 template <int known, class Read, class Made>
 MILLRACE_RESAMPLE_TARGET inline void resample_columns(const ResampleCall<Read, Made>& call, const Read* from,
                                                       Made* to, const std::int32_t* weights,
@@ -257,11 +257,11 @@ MILLRACE_RESAMPLE_TARGET inline void resample_columns(const ResampleCall<Read, M
   const std::ptrdiff_t row = call.input.dim[1].stride;
   const int pairs = known > 0 ? known : (call.taps + 1) / 2;
   const bool odd = call.taps % 2 != 0;
-  // Within each 128 bits: the sums of the first half of the words, and of the second.
+  // Within each 128 bits: the sums of the lower half of the words, and of the upper half.
   __m512i lower = _mm512_set1_epi32(ResampleCall<Read, Made>::constant);
   __m512i upper = lower;
   for (int pair = 0; pair < pairs; ++pair, from += 2 * row) {
-    // The last one of an odd number has itself for a neighbour, which weighs nothing.
+    // The last of an odd number of taps is paired with itself, with weight 0.
     const Read* const below = odd && pair + 1 == pairs ? from : from + row;
     const __m512i weight = _mm512_set1_epi32(weights[pair]);
     const __m512i first = loaded_words(from, lanes);

@@ -30,7 +30,7 @@ Result<std::shared_ptr<const Kernel>> load_kernel(const KernelSpec& spec, std::s
   const void* const address = loaded->function(object_entry);
   if (address == nullptr)
     return failure("the object of the fused kernel {} has no {}", spec.key(), object_entry);
-  // The address moves with nothing: the object owns a mapping.
+  // Moving the object does not change the address, because the object owns a mapping.
   const auto function = std::bit_cast<LoadedKernel::Function>(address);
   return std::make_shared<LoadedKernel>(spec, std::move(*loaded), function);
 }

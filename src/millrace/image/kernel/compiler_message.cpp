@@ -13,7 +13,7 @@
 namespace millrace::image {
 namespace {
 
-// In the byte order of the machine, which both sides run on.
+// In the machine's byte order; both sides run on the same machine.
 struct Header {
   std::array<char, 8> magic{'m', 'i', 'l', 'l', 'k', 'c', 'm', '1'};
   std::uint32_t kind = 0;

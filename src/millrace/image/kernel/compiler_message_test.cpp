@@ -39,7 +39,7 @@ TEST(CompilerMessages, neverComeWithDamagedContent) {
     auto received = sent;
     received[i] ^= std::byte{0x80};
     const auto message = take_message(received);
-    // Nothing, an Error, or another kind, which is not what was asked for; never another content.
+    // The result is nothing, an Error or a message of another kind, never different content.
     if (message && *message) {
       EXPECT_EQ((*message)->text(), "machine code") << i;
     }

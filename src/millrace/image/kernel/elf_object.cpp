@@ -21,9 +21,10 @@
 namespace millrace::image {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of an object in memory; kernels have some 10^4
+constexpr std::size_t most_bytes = std::size_t{64}
+                                   << 20;  // limit for an object in memory; kernels have about 10^4
 
-// What code jumps through to reach a function that may be further away than a 32-bit displacement:
+// A stub through which code reaches a function that may be beyond a 32-bit displacement:
 //   jmp *[rip + displacement of the function's slot]
 constexpr std::size_t stub_bytes = 16;
 constexpr std::array<std::uint8_t, 2> jump_through_slot{0xff, 0x25};
@@ -42,7 +43,7 @@ bool is_power_of_two_up_to(std::uint64_t value, std::uint64_t most) {
 
 }  // namespace
 
-// Goes through a file once, step by step; what it has mapped by then is freed when a step fails.
+// Processes a file in one pass. If a step fails, its mappings are released.
 class ElfLoader {
  public:
   ElfLoader(std::span<const std::byte> file, const ElfObject::Resolve& resolve)
@@ -67,13 +68,13 @@ class ElfLoader {
     std::size_t offset = 0;  // from the start of the mapping
   };
 
-  // The bytes of a section in the file; nothing where they do not lie in it.
+  // Bytes of a section in the file; nothing if they are not inside it.
   [[nodiscard]] std::optional<std::span<const std::byte>> contents(const Elf64_Shdr& header) const {
     if (header.sh_offset > file_.size() || header.sh_size > file_.size() - header.sh_offset) return {};
     return file_.subspan(header.sh_offset, header.sh_size);
   }
 
-  // Copies, because nothing in a damaged file is where its alignment wants it.
+  // Copies, because data in a damaged file may be misaligned.
   template <class T> [[nodiscard]] std::optional<std::vector<T>> table(const Elf64_Shdr& header) const {
     const auto bytes = contents(header);
     if (!bytes || bytes->size() % sizeof(T) != 0) return {};
@@ -82,7 +83,7 @@ class ElfLoader {
     return entries;
   }
 
-  // The text at an offset of a table of strings; nothing where it does not end inside the table.
+  // The text at an offset in a string table; nothing if it is not terminated inside the table.
   [[nodiscard]] std::optional<std::string_view> text(std::uint64_t section, std::uint64_t offset) const {
     if (section >= sections_.size() || sections_[section].header.sh_type != SHT_STRTAB) return {};
     const auto bytes = contents(sections_[section].header);
@@ -132,7 +133,8 @@ class ElfLoader {
     return {};
   }
 
-  // Gives every section that the code needs its place: code and stubs, from the next page on data and slots.
+  // Assigns addresses to all required sections: first code and stubs, then, from the next page on, data and
+  // slots.
   Status lay_out() {
     page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     for (Section& section : sections_) {
@@ -270,7 +272,7 @@ class ElfLoader {
 
   std::uint64_t stub_of(std::size_t symbol, std::uint64_t value) {
     std::byte* const stub = at(stubs_ + symbol * stub_bytes);
-    // An object is far smaller than what 32 bits reach.
+    // An object is far smaller than the reach of 32 bits.
     const auto displacement =
         static_cast<std::uint32_t>(slot_of(symbol, value) - (address(stub) + jump_bytes));
     std::memcpy(stub, jump_through_slot.data(), jump_through_slot.size());
@@ -278,7 +280,7 @@ class ElfLoader {
     return address(stub);
   }
 
-  // From here on no memory is both writable and executable, and none is writable.
+  // From here on no memory is writable.
   Status protect() {
     if (mprotect(at(0), data_, PROT_READ | PROT_EXEC) != 0 ||
         mprotect(at(data_), bytes_ - data_, PROT_READ) != 0)
@@ -304,9 +306,9 @@ class ElfLoader {
   const ElfObject::Resolve& resolve_;
   std::vector<Section> sections_;
   std::vector<Elf64_Sym> symbols_;
-  std::uint64_t symbol_names_ = 0;  // the section of their names
+  std::uint64_t symbol_names_ = 0;  // index of the section with their names
   std::size_t page_ = 0;
-  std::size_t stubs_ = 0;  // one for each symbol, as the slots: there are few
+  std::size_t stubs_ = 0;  // one per symbol, like the slots: there are few
   std::size_t data_ = 0;
   std::size_t slots_ = 0;
   std::size_t bytes_ = 0;

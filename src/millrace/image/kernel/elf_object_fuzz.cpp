@@ -1,5 +1,5 @@
-// No file may crash the loader. A file is a real kernel with the changes that the input lists, since few
-// others get past the first checks.
+// No file may crash the loader. The file is a real kernel with the changes listed in the input, because most
+// other files fail the first checks.
 #include "millrace/image/kernel/compiled_kernel.h"
 #include "millrace/image/kernel/elf_object.h"
 #include "millrace/image/kernel/kernel_testing.h"
@@ -24,7 +24,8 @@ std::vector<std::byte> kernel() {
 
 }  // namespace
 
-// Each change: where, as two bytes; what, as one. The first byte of the input says how much is cut off.
+// The first byte of the input is the number of bytes to truncate. Each change is a position of two bytes and
+// a value of one byte.
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::vector<std::byte> whole = kernel();
@@ -33,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::size_t change_bytes = 3;
   for (std::size_t i = 1; i + change_bytes <= size; i += change_bytes) {
     const std::size_t place = data[i] + std::size_t{256} * data[i + 1];
-    // From the end, where the tables are.
+    // Counted from the end, where the tables are.
     file[file.size() - 1 - place % file.size()] = std::byte{data[i + 2]};
   }
   file.resize(file.size() - std::min<std::size_t>(data[0], file.size()));

@@ -17,7 +17,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// An object with one function "f" in .text, relocated once, one in .rodata, and one symbol to relocate by.
+// An object with one function "f" in .text, relocated once, a .rodata section, and one symbol for the
+// relocation.
 struct TinyObject {
   std::vector<std::uint8_t> code;
   std::uint64_t offset = 0;  // of the relocation in the code
@@ -105,7 +106,7 @@ struct TinyObject {
 
 std::uint64_t seventy() { return 70; }
 
-// What "wanted" is where the object does not define it.
+// Address of "wanted" if the object does not define it.
 const void* resolve(const std::string& name) {
   return name == "wanted" ? std::bit_cast<const void*>(&seventy) : nullptr;
 }
@@ -239,7 +240,7 @@ TEST_F(ElfObjects, anObjectWithVariablesIsRefused) {
   expect_refused(object, "variables");
 }
 
-// Permissions of the mapping that an address lies in, as "r-xp"; empty where nothing is mapped.
+// Permissions of the mapping that contains an address, as "r-xp"; empty if it is not mapped.
 std::string permissions_at(const void* pointer) {
   const auto wanted = std::bit_cast<std::uintptr_t>(pointer);
   std::ifstream maps("/proc/self/maps");
@@ -264,7 +265,7 @@ TEST_F(ElfObjects, noMemoryIsWritableAndExecutable) {
                                       .write(),
                                   resolve);
     ASSERT_TRUE(loaded);
-    const ElfObject kept = std::move(*loaded);  // moves no code
+    const ElfObject kept = std::move(*loaded);  // does not move the code
     code = kept.function("f");
     EXPECT_EQ(permissions_at(code), "r-xp");
     EXPECT_EQ(permissions_at(std::bit_cast<const void*>(call(kept))), "r--p");
@@ -274,7 +275,7 @@ TEST_F(ElfObjects, noMemoryIsWritableAndExecutable) {
   EXPECT_NE(permissions_at(code), "r-xp") << "freed with its owner";
 }
 
-// A real kernel, damaged. What loads in spite of it is not run.
+// Damages a real kernel. If it still loads, it is not run.
 class DamagedElfObjects : public ElfObjects {
  protected:
   void SetUp() override {
@@ -315,7 +316,7 @@ TEST_F(DamagedElfObjects, withManyNumbersReplacedAreRefusedOrLoaded) {
   for (int round = 0; round < 5000; ++round) {
     Bytes damaged = object_;
     for (int change = 0; change < 4; ++change) {
-      // Most of what steers the loader stands behind the code, in the last third.
+      // Most data that steers the loader is after the code, in the last third.
       const std::size_t at = object_.size() - 8 - random() % (object_.size() / 3);
       const std::uint64_t extremes[] = {
           0, 1, ~std::uint64_t{0}, std::uint64_t{1} << 63, random(), object_.size()};

@@ -13,12 +13,12 @@
 namespace millrace::image {
 namespace {
 
-// Numbers of one call, those of each operation side by side: what the stack holds, and the first-level cache.
+// Number of floats for the intermediate results of one call, small enough for the stack and the L1 cache.
 constexpr std::size_t room = std::size_t{16} << 10;
 constexpr std::size_t longest_piece = 256;
 static_assert(room / most_operations >= 16);
 
-// What is read of a plane.
+// A plane as seen for reading.
 struct InputPlane {
   const halide_buffer_t* buffer = nullptr;
 
@@ -33,7 +33,7 @@ template <class Compute> void each(std::size_t count, float* made, Compute&& com
     made[i] = compute(i);
 }
 
-// As C has them, without a mask: conditions are 1 or 0.
+// As in C, without masks: conditions are 1 or 0.
 constexpr float as_number(bool condition) { return condition ? 1.0F : 0.0F; }
 
 class FormulaKernel final : public Kernel {
@@ -58,15 +58,15 @@ class FormulaKernel final : public Kernel {
     std::array<float, max_coefficients> coefficients;
     std::span<const float> table;
   };
-  // A loop that is gone through.
+  // A loop in progress.
   struct Repetition {
     std::size_t loop;
     int count;
     int step;
   };
 
-  // Operations whose numbers nobody reads any more give their room to later ones. What is the same for every
-  // pixel keeps its own, and is filled in once for a call.
+  // Assigns memory to operations. Results that are no longer needed give their place to later ones. A value
+  // that is the same for every pixel keeps its place and is computed once per call.
   void place_operations() {
     const auto& operations = formula_->operations();
     std::vector<std::size_t> last_read(operations.size());
@@ -74,7 +74,8 @@ class FormulaKernel final : public Kernel {
       for (int i = 0; i < operands_of(operations[n].op); ++i)
         last_read[static_cast<std::size_t>(operations[n].arguments[static_cast<std::size_t>(i)])] = n;
     }
-    // What a loop reads from before it, its number so far too, is read as often as it is gone through.
+    // Values from before a loop, and its value so far, are read in every step, so they must live until its
+    // end.
     for (std::size_t loop = operations.size(); loop-- > 0;) {
       if (operations[loop].op != Operator::loop) continue;
       const std::size_t end = formula_->end_of(loop);
@@ -94,7 +95,7 @@ class FormulaKernel final : public Kernel {
       for (std::size_t before = 0; before < n; ++before) {
         if (last_read[before] == n && !is_fixed(operations[before].op)) free.push_back(place_[before]);
       }
-      // Read by nobody, and not the last: its room is for the next one.
+      // Unused and not the last: its place is free for the next operation.
       if (last_read[n] == 0 && n + 1 < operations.size() && !is_fixed(operations[n].op))
         free.push_back(place_[n]);
     }
@@ -112,7 +113,7 @@ class FormulaKernel final : public Kernel {
     for (int b = 0; b < spec().buffers; ++b)
       call.inputs.at(static_cast<std::size_t>(b)).buffer =
           static_cast<const halide_buffer_t*>(arguments[next++]);
-    next += 2;  // what it may take for granted: reading along an edge costs next to nothing here
+    next += 2;  // the interior: unused here, because reading along an edge costs almost nothing
     call.width = *static_cast<const int*>(arguments[next++]);
     call.height = *static_cast<const int*>(arguments[next++]);
     ++next;  // fill
@@ -171,7 +172,7 @@ class FormulaKernel final : public Kernel {
       made[i] = *plane.at(std::clamp(x + i, 0, call.width - 1), y);
   }
 
-  // NaN, too, becomes a whole number.
+  // Never returns NaN: the comparison turns it into `least`.
   static int whole(float v, float least, float most) {
     v = v > least ? v : least;
     return static_cast<int>(std::floor(v < most ? v : most));
@@ -184,7 +185,7 @@ class FormulaKernel final : public Kernel {
     return *plane.at(within(plane.buffer->dim[0], column), within(plane.buffer->dim[1], row));
   }
 
-  // Goes to the operation behind a loop that is not gone through at all.
+  // Continues after the loop if it has no steps.
   std::size_t begin_loop(std::size_t n, const Piece& piece, std::span<float> numbers,
                          std::vector<Repetition>& around) const {
     const auto& [how_often, first, unused] = formula_->operations()[n].arguments;
@@ -201,7 +202,7 @@ class FormulaKernel final : public Kernel {
     return n;
   }
 
-  // Goes back to the begin of a loop that is to be gone through again.
+  // Jumps back to the beginning of a loop that has steps left.
   std::size_t end_loop(std::size_t n, const Piece& piece, std::span<float> numbers,
                        std::vector<Repetition>& around) const {
     const float* const made =
@@ -209,7 +210,7 @@ class FormulaKernel final : public Kernel {
     Repetition& now = around.back();
     const bool over = ++now.step == now.count;
     const std::size_t next = over ? n : now.loop;
-    // The same room, where a loop gives back what it was given.
+    // The same place if the loop returns its input.
     float* const to = numbers.data() + place_[next] * piece_;
     if (to != made) std::copy_n(made, piece.count, to);
     if (over) around.pop_back();
@@ -324,7 +325,7 @@ class FormulaKernel final : public Kernel {
   }
 
   std::shared_ptr<const Formula> formula_;
-  std::vector<std::size_t> place_;  // of each operation's numbers, in pieces
+  std::vector<std::size_t> place_;  // of each operation's results, in units of pieces
   std::size_t places_ = 0;
   std::size_t piece_ = 0;
 };

@@ -19,7 +19,7 @@ halide_type_t type_of(ElementType type) {
   return {halide_type_float, 32};
 }
 
-// A view as the kernels take it. Points into itself, so it is filled in place and never copied.
+// A view in the form that kernels take. It points into itself, so it is filled in place and never copied.
 struct Buffer {
   halide_buffer_t header;
   std::array<halide_dimension_t, 2> dimensions;
@@ -30,13 +30,13 @@ struct Buffer {
     dimensions[1] = {view.covers.y0, view.covers.height(), row_of(view)};
   }
 
-  // All of its memory as one row, beginning dx pixels to the right and dy rows down.
+  // All of its memory as one row, beginning dx pixels right and dy rows down.
   void fill_corner(const PixelView& view, int dx, int dy) {
     set_header(view, view.data + dy * view.stride + std::ptrdiff_t{dx} * bytes_of(view.type), 1);
     dimensions[0] = {0, row_of(view) * view.covers.height(), 1};
   }
 
-  // Kernels take everything by non-const pointer but only read this.
+  // Kernels take every argument by non-const pointer but only read this.
   void fill_table(std::span<const float> table) {
     set_header({.type = ElementType::f32}, reinterpret_cast<std::byte*>(const_cast<float*>(table.data())), 1);
     dimensions[0] = {0, static_cast<int>(table.size()), 1};
@@ -55,7 +55,7 @@ struct Buffer {
 };
 
 constexpr int scalars_per_kernel = 2;
-constexpr int arguments_per_stage = 3 + max_coefficients + 1;  // the table
+constexpr int arguments_per_stage = 3 + max_coefficients + 1;  // + 1 is the table
 constexpr int corners_of_gathered = 4;
 
 }  // namespace
@@ -84,7 +84,7 @@ bool Kernel::run(std::span<const PixelView> inputs, std::span<const StageArgumen
 bool Kernel::run_columns(std::span<const PixelView> inputs, std::span<const StageArguments> stages,
                          Interior interior, const PixelView& output,
                          std::span<const PixelView> stored) const {
-  // Inputs with their corners, the output and what is stored, tables.
+  // Inputs with their corners, the output, stored stages and tables.
   std::array<Buffer, max_kernel_buffers * (1 + corners_of_gathered) + 2 * max_kernel_stages> buffers;
   std::array<void*, buffers.size() + scalars_per_kernel + arguments_per_stage * max_kernel_stages> arguments;
   int gathers = interior.gathers ? 1 : 0;
@@ -103,7 +103,7 @@ bool Kernel::run_columns(std::span<const PixelView> inputs, std::span<const Stag
   arguments[count++] = &gathers;
   arguments[count++] = &columns;
   for (const StageArguments& stage : stages) {
-    // The kernels take everything by non-const pointer but only read these.
+    // Kernels take every argument by non-const pointer but only read these.
     arguments[count++] = const_cast<int*>(&stage.width);
     arguments[count++] = const_cast<int*>(&stage.height);
     arguments[count++] = const_cast<float*>(&stage.fill);

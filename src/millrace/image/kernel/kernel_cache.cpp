@@ -27,8 +27,8 @@ constexpr std::string_view kernel_suffix = ".kernel";
 constexpr std::uint32_t format_version = 1;
 constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
 
-// What a file starts with; the full key and the object follow. In the byte order of the machine, which is
-// that of the code. The checksum covers all that comes behind it: it finds damage, it keeps out nobody.
+// Header of a file; the full key and the object follow. In the machine's byte order, like the code. The
+// checksum covers everything after it. It detects damage but is no protection against tampering.
 struct FileHeader {
   std::array<char, 8> magic{'m', 'i', 'l', 'l', 'k', 'e', 'r', 'n'};
   std::uint32_t version = format_version;
@@ -38,7 +38,7 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 32);
 
-// Of this user, and of nobody else's making.
+// Owned by this user and not writable by others.
 bool is_trusted(const struct stat& status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
@@ -57,7 +57,7 @@ std::vector<std::byte> pack(const std::string& key, std::span<const std::byte> o
   return content;
 }
 
-// The object in the content of a file; nothing where any of it is not as it was written for that key.
+// The object in the content of a file; nothing unless all of it is as written for that key.
 std::optional<std::vector<std::byte>> unpack(const std::string& key, std::span<const std::byte> content) {
   FileHeader header;
   if (content.size() < sizeof(header)) return {};
@@ -73,8 +73,8 @@ std::optional<std::vector<std::byte>> unpack(const std::string& key, std::span<c
   return std::vector<std::byte>(object.begin(), object.end());
 }
 
-// Removes what was unused for longest until no more than `most` bytes are left, what killed processes left
-// unfinished included.
+// Removes the least recently used files, including unfinished ones of killed processes, until at most `most`
+// bytes are left.
 void bound_size(const fs::path& folder, std::uintmax_t most) {
   struct File {
     fs::file_time_type used;
@@ -83,7 +83,7 @@ void bound_size(const fs::path& folder, std::uintmax_t most) {
   };
   std::vector<File> files;
   std::uintmax_t sum = 0;
-  std::error_code error;  // what vanishes meanwhile was removed by another process
+  std::error_code error;  // another process may remove files meanwhile
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!name.ends_with(kernel_suffix) && !PendingFile::is_name_of_incomplete(name)) continue;
@@ -149,7 +149,7 @@ std::optional<std::vector<std::byte>> KernelCache::load_own(const std::string& k
   if (!keeps()) return {};
   const auto folder = open_private_folder(folder_, FolderUse::keep, named_);
   if (!folder || !folder->is_open()) return {};
-  // Neither a link to elsewhere nor a pipe that blocks.
+  // Must neither follow a link nor block on a pipe.
   const Descriptor opened = Descriptor::owned(openat(folder->get(), file(kernel, isa).filename().c_str(),
                                                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
@@ -159,7 +159,7 @@ std::optional<std::vector<std::byte>> KernelCache::load_own(const std::string& k
   std::vector<std::byte> content(static_cast<std::size_t>(status.st_size));
   if (read_all_at(opened.get(), 0, content).bytes != content.size()) return {};
   auto object = unpack(full_key(kernel, isa), content);
-  // The time of the last use, which decides what is removed first. Refused by a read-only file system.
+  // Sets the time of last use, which determines the order of removal. Fails on a read-only file system.
   if (object) static_cast<void>(futimens(opened.get(), nullptr));
   return object;
 }

@@ -229,7 +229,7 @@ TEST_F(KernelCaches, doesNotKeepWhatIsLargerThanAllOfItMayBe) {
   EXPECT_TRUE(cache.load("small", Isa::avx2));
 }
 
-// Several processes write and remove the same few kernels while this one reads: whatever is found is whole.
+// Several processes write and remove the same few kernels while this one reads: every file found is complete.
 TEST_F(KernelCaches, whatOneMachineOfAJobCompilesTheOthersHaveButDoNotKeep) {
   const fs::path shared = scratch_.path() / "job" / "kernels";
   const auto machine = [&](const std::string& name, const std::string& build = "this build") {
@@ -242,13 +242,13 @@ TEST_F(KernelCaches, whatOneMachineOfAJobCompilesTheOthersHaveButDoNotKeep) {
   EXPECT_EQ(machine("second").load(key_, Isa::avx2), object);
   EXPECT_FALSE(KernelCache(scratch_.path() / "second", "this build").load(key_, Isa::avx2));
   EXPECT_FALSE(machine("second", "another build").load(key_, Isa::avx2));
-  // What it has from before, it gives once it uses it.
+  // Kernels from before share() are copied when they are used.
   const Object older = random_object(300, 2);
   KernelCache(scratch_.path() / "third", "this build").store("older", Isa::avx2, older);
   EXPECT_FALSE(machine("second").load("older", Isa::avx2));
   EXPECT_EQ(machine("third").load("older", Isa::avx2), older);
   EXPECT_EQ(machine("second").load("older", Isa::avx2), older);
-  // Damaged on the way, or of somebody else's making: as good as absent, and replaced.
+  // A file that is damaged or owned by another user counts as absent and is replaced.
   const fs::path file = KernelCache(shared, "this build").file(key_, Isa::avx2);
   std::string content = content_of(file);
   content[content.size() / 2] ^= 1;
@@ -311,7 +311,7 @@ TEST(ProgramIdentity, isTheBuildOfThisVeryProgram) {
   EXPECT_EQ(identity, program_identity());
   const auto build_id = identity.substr(0, identity.find(' '));
   EXPECT_GE(build_id.size(), 16U);
-  std::string raw;  // as it stands in the file
+  std::string raw;  // as in the file
   for (std::size_t i = 0; i + 1 < build_id.size(); i += 2)
     raw += static_cast<char>(std::stoi(build_id.substr(i, 2), nullptr, 16));
   EXPECT_NE(content_of("/proc/self/exe").find(std::string("GNU\0", 4) + raw), std::string::npos);

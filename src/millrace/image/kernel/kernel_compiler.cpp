@@ -30,9 +30,10 @@ using Kind = CompileFailure::Kind;
 
 constexpr const char* program_name = "millrace-kernel-compiler";
 constexpr int first_free_descriptor = 3;
-constexpr int exec_failed = 127;  // as shells have it
+constexpr int exec_failed = 127;  // as in shells
 
-// All that the child needs between vfork and exec, made beforehand: there it may only call the system.
+// Everything that the child needs between vfork and exec, prepared in advance: in between it may only make
+// system calls.
 struct ChildSettings {
   const char* program;
   std::array<char*, 2> arguments;
@@ -43,8 +44,8 @@ struct ChildSettings {
   const machine::AffinityMask& cpus;
 };
 
-// Never more than this process has, which may have been started with little. Whatever is refused here is no
-// reason not to compile.
+// Never raises priority, because this process may itself have a low one. Errors are ignored: the kernel can
+// still be compiled.
 void lower_own_priority(Urgency urgency) {
   constexpr int background_nice = 19;
   const sched_param none{};
@@ -56,19 +57,19 @@ void lower_own_priority(Urgency urgency) {
     setpriority(PRIO_PROCESS, 0, background_nice);
 }
 
-// The child, whose memory is the parent's: the number of the error that kept it from becoming the compiler is
+// Runs in the child, which shares the parent's memory. If it cannot become the compiler, the error number is
 // left in `error`.
 [[noreturn]] void become_compiler(const ChildSettings& settings, volatile int& error) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != settings.parent) _exit(exec_failed);  // it ended before the line above
-  setpgid(0, 0);                                         // what is typed at the terminal is not meant for it
+  if (getppid() != settings.parent) _exit(exec_failed);  // the parent exited before prctl()
+  setpgid(0, 0);                                         // ignore signals from the terminal
   lower_own_priority(settings.urgency);
   if (!settings.cpus.empty()) static_cast<void>(machine::write_mask(0, settings.cpus));
   const rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
   setrlimit(RLIMIT_CORE, &no_core);
   const bool connected = dup2(settings.socket, STDIN_FILENO) >= 0 &&
                          dup2(settings.socket, STDOUT_FILENO) >= 0 && dup2(settings.null, STDERR_FILENO) >= 0;
-  syscall(SYS_close_range, first_free_descriptor, ~0U, 0);  // all of ours are closed by exec anyway
+  syscall(SYS_close_range, first_free_descriptor, ~0U, 0);  // ours are all close-on-exec anyway
   struct sigaction usual{};
   usual.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal)
@@ -82,8 +83,8 @@ void lower_own_priority(Urgency urgency) {
 }
 
 #ifdef MILLRACE_SANITIZED
-// The thread sanitizer cannot follow clone() with CLONE_VM, but vfork(). A moment passes before the child has
-// a descriptor.
+// The thread sanitizer supports vfork() but not clone() with CLONE_VM. The descriptor of the child is opened
+// slightly later.
 ChildProcess start_child(const ChildSettings& settings, volatile int& error) {
   const pid_t process =
       vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork,bugprone-unsafe-functions)
@@ -101,9 +102,9 @@ int begin_child(void* argument) {
   become_compiler(child.settings, child.error);
 }
 
-// As vfork(), and with a descriptor of the child from its first moment on: whoever waits for all children of
-// this process may have asked how it ended by the time that one could be opened for its number. None, and
-// errno, where the system gives no process.
+// Like vfork(), but with a descriptor of the child from the start. A thread that waits for all children of
+// this process could otherwise reap the child before a descriptor is opened for its number. Returns no
+// process, and errno, if the system refuses one.
 ChildProcess start_child(const ChildSettings& settings, volatile int& error) {
   constexpr std::size_t stack_size = std::size_t{64} << 10;
   struct alignas(16) StackPart {
@@ -118,7 +119,7 @@ ChildProcess start_child(const ChildSettings& settings, volatile int& error) {
 }
 #endif
 
-// Copies of descriptors that are none of the standard ones, which the child replaces.
+// Moves a descriptor out of the range of the standard ones, which the child replaces.
 Descriptor beyond_standard(Descriptor descriptor) {
   if (descriptor.get() >= first_free_descriptor) return descriptor;
   return Descriptor::owned(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, first_free_descriptor));
@@ -157,12 +158,13 @@ Status KernelCompiler::start() {
                                .urgency = urgency_,
                                .cpus = options_.cpus};
   volatile int error = 0;
-  // No handler of this program may run in the child while it shares our memory.
+  // No signal handler of this program may run in the child while it shares our memory.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Not fork, which copies the page tables of a process full of frames and then their pages, one fault each.
+  // Not fork, which copies the page tables of a process full of frames and then its pages, with one fault
+  // each.
   process_ = start_child(settings, error);
   const int clone_error = process_.exists() ? 0 : errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -181,11 +183,12 @@ void KernelCompiler::stop() {
 }
 
 std::string KernelCompiler::end_of_process() {
-  // Changes nothing for one that ends anyway, and what only closed its socket is not waited for.
+  // Has no effect on a process that is exiting anyway, and avoids waiting for one that only closed its
+  // socket.
   process_.kill(SIGKILL);
   const std::optional<int> status = process_.wait();
   socket_.close();
-  if (!status) return "ended";  // somebody else has asked how
+  if (!status) return "ended";  // another thread has already reaped it
   if (WIFSIGNALED(*status)) {
     const char* const name = sigdescr_np(WTERMSIG(*status));
     return fmt::format("was ended by signal {} ({})", WTERMSIG(*status), name != nullptr ? name : "unknown");
@@ -226,14 +229,14 @@ std::expected<Message, CompileFailure> KernelCompiler::receive(const StoppableWa
 std::expected<void, CompileFailure> KernelCompiler::start_and_greet(const StoppableWait& cancel,
                                                                     Clock::time_point deadline) {
   using Outcome = StoppableWait::Outcome;
-  // One that waits for a request has nothing to say; one that has ended meanwhile is no matter of this
+  // An idle compiler sends nothing, so readable data means that it ended. That says nothing about this
   // kernel.
   if (running() && cancel.until_readable(socket_.get(), {}) == Outcome::readable) stop();
   if (running()) return {};
   if (Status started = start(); !started)
     return std::unexpected(CompileFailure{Kind::not_run, started.error()});
   const auto greeting = receive(cancel, deadline);
-  // A process that is no compiler tells nothing about kernels.
+  // If the process is no compiler, that says nothing about the kernel.
   if (!greeting) {
     if (greeting.error().kind == Kind::cancelled) return std::unexpected(greeting.error());
     return fail(Kind::not_run, fmt::format("the kernel compiler {} {} before it was ready",
@@ -253,7 +256,7 @@ KernelCompiler::compile(const KernelSpec& spec, machine::Isa isa, const Stoppabl
     return fail(Kind::refused, fmt::format("cannot compile the fused kernel {}: {}", spec.key(), why));
   };
   const auto request = pack_message(MessageKind::request, request_text(spec, isa));
-  // Less than the socket holds, so this does not wait. What is lost shows when the answer is read.
+  // The request fits in the socket's buffer, so this does not block. A loss shows when the answer is read.
   static_cast<void>(send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL));
   auto answer = receive(cancel, deadline);
   if (!answer) {

@@ -33,7 +33,7 @@ class KernelCompilers : public ::testing::Test {
     return compiler.compile(spec, plain_isa, forever_);
   }
 
-  // A compiler's process, which hangs until `stop_` stops it, and what it was asked for.
+  // Runs a compiler's process that hangs until `stop_` stops it, and lets `look` inspect it.
   void hang(const KernelCompilerOptions& options, Urgency urgency,
             const std::function<void(pid_t process)>& look) {
     KernelCompiler compiler(options, urgency);
@@ -59,7 +59,8 @@ class KernelCompilers : public ::testing::Test {
   const StoppableWait stop_;
 };
 
-// Also those that this processor cannot run: the loader must know whatever the compiler writes for them.
+// Includes instruction sets that this processor lacks: the loader must handle everything the compiler
+// generates.
 TEST_F(KernelCompilers, makeWhatCanBeLoadedForEveryInstructionSet) {
   const KernelCompilerOptions options;
   KernelCompiler compiler(options, Urgency::urgent);
@@ -105,7 +106,7 @@ TEST_F(KernelCompilers, startAnewWhereTheLastProcessIsGone) {
 struct Breakdown {
   const char* behaviour;
   Kind kind;
-  const char* message;  // part of it; nullptr where there is none
+  const char* message;  // part of it, or nullptr
   std::chrono::milliseconds time_limit = 1min;
 };
 
@@ -167,7 +168,7 @@ TEST_F(KernelCompilers, runAtThePriorityOfTheWorkWhereUrgent) {
 }
 
 TEST_F(KernelCompilers, inheritNoDescriptorSignalMaskHandlerOrGroup) {
-  const int leaked = dup(STDERR_FILENO);  // not marked to be closed
+  const int leaked = dup(STDERR_FILENO);  // not close-on-exec
   sigset_t blocked;
   sigset_t before;
   sigemptyset(&blocked);
@@ -176,7 +177,7 @@ TEST_F(KernelCompilers, inheritNoDescriptorSignalMaskHandlerOrGroup) {
   const auto ignored = std::signal(SIGUSR2, SIG_IGN);
   hang({.program = stand_in(folder_, "hangs")}, Urgency::background, [](pid_t process) {
     EXPECT_EQ(std::stoull(status_of(process, "SigBlk"), nullptr, 16), 0U);
-    // Those that the C library keeps for itself, 32 and 33, no program can change.
+    // Signals 32 and 33 are reserved by the C library and cannot be changed.
     EXPECT_EQ(std::stoull(status_of(process, "SigIgn"), nullptr, 16) & 0x7FFF'FFFF, 0U);
     EXPECT_EQ(getpgid(process), process) << "of the terminal's group, which an interrupt is sent to";
     std::vector<std::string> open;
@@ -223,7 +224,7 @@ TEST_F(KernelCompilers, endWithTheProcessThatStartedThem) {
   waitpid(victim, nullptr, 0);
   EXPECT_TRUE(eventually([&] {
     const std::string state = status_of(orphan, "State");
-    return state.empty() || state.starts_with("Z");  // whoever adopted it may be slow
+    return state.empty() || state.starts_with("Z");  // the process that adopted it may be slow to reap it
   })) << status_of(orphan, "State");
 }
 

@@ -15,7 +15,7 @@
 namespace millrace::image {
 namespace {
 
-// How long a compiler waits for its next request: loading one takes as long as compiling a small kernel.
+// How long an idle compiler is kept: starting one takes as long as compiling a small kernel.
 constexpr std::chrono::milliseconds linger{500};
 
 KernelLibraryOptions with_cpus(KernelLibraryOptions options) {
@@ -49,7 +49,7 @@ KernelLibrary::Entry& KernelLibrary::look_up(const KernelSpec& spec, const Key& 
     entry.kernel = built_in_kernel(*spec.stages[0].filter, key.second);
   if (!entry.kernel && can_load_objects) {
     const auto object = options_.cache.load(key.first, key.second);
-    // What cannot be loaded is compiled anew, and then replaces it.
+    // An object that cannot be loaded is compiled again and replaced.
     auto kernel = object ? load_kernel(spec, *object) : nullptr;
     if (kernel && *kernel) {
       entry.kernel = std::move(*kernel);
@@ -188,13 +188,13 @@ void KernelLibrary::serve(Urgency urgency) {
   }
 }
 
-// Out of memory.
+// Called if memory runs out.
 void KernelLibrary::give_up(const Job& job, const Error& error) noexcept {
   Entry& entry = entries_.find(job.key)->second;
   const auto waits_for = [&](const Worker& one) {
     return std::ranges::find(one.queue, job.key, &Job::key) != one.queue.end();
   };
-  // Made urgent meanwhile, it is another's.
+  // It was made urgent meanwhile and belongs to the other worker.
   if (entry.state == State::done || std::ranges::any_of(workers_, waits_for)) return;
   try {
     fail(entry, job.spec, {CompileFailure::Kind::not_run, error});
@@ -208,7 +208,7 @@ void KernelLibrary::give_up(const Job& job, const Error& error) noexcept {
 
 void KernelLibrary::compile(const Job& job, Worker& worker, KernelCompiler& compiler,
                             std::unique_lock<std::mutex>& lock) {
-  // Done meanwhile in the background, when it had been made urgent too late.
+  // It was already being compiled in the background when it was made urgent, and is done now.
   if (entries_[job.key].state == State::done) return;
   worker.current = job.key;
   worker.cancel = std::make_unique<StoppableWait>();

@@ -1,4 +1,4 @@
-// What a fused kernel costs until it can be run: compiled, loaded, and found in the cache of an earlier run.
+// Time until a fused kernel can run: compiled, loaded, or found in the cache of an earlier run.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/filters/named_filters.h"
 #include "millrace/image/kernel/compiled_kernel.h"
@@ -10,7 +10,7 @@
 namespace millrace::image {
 namespace {
 
-KernelSpec edges() {  // preset A behind its blur
+KernelSpec edges() {  // preset A after its blur
   KernelSpec spec;
   const auto add = [&](std::string_view filter, std::vector<int> inputs) {
     spec.stages.push_back({.filter = find_filter(filter), .inputs = std::move(inputs)});
@@ -22,7 +22,7 @@ KernelSpec edges() {  // preset A behind its blur
   return spec;
 }
 
-// The argument: whether the compiler's process has to be started first.
+// The argument: whether the compiler's process must be started first.
 void compiling(benchmark::State& state) {
   const KernelCompilerOptions options;
   KernelCompiler compiler(options, Urgency::urgent);

@@ -26,7 +26,7 @@ class KernelLibraries : public ::testing::Test {
     return KernelCache(scratch_.path() / "kernels", identity);
   }
 
-  // Has a library of its own compile the kernel, whatever is in the cache, and keep it.
+  // Compiles the kernel with a separate library, ignoring the cache, and keeps it.
   void keep(const KernelSpec& spec, const std::string& identity = "this build") const {
     KernelLibrary library({.cache = cache(identity)});
     const auto kernel = library.wait(spec, isa);
@@ -36,7 +36,7 @@ class KernelLibraries : public ::testing::Test {
   const TemporaryFolder scratch_;
 };
 
-// Objects are what is kept, so these tests need them.
+// The cache holds objects, so these tests need them.
 class CachingKernelLibraries : public KernelLibraries {
  protected:
   void SetUp() override {
@@ -125,7 +125,7 @@ TEST_F(CachingKernelLibraries, aDamagedFileIsCompiledAnewAndReplaced) {
   keep(spec);
   const fs::path file = cache().file(spec.key(), isa);
   fs::resize_file(file, fs::file_size(file) / 2);
-  // Whole, but no object.
+  // A valid file whose content is not an object.
   const std::vector<std::byte> nonsense(1000);
   for (const bool truncated : {true, false}) {
     if (!truncated) cache().store(spec.key(), isa, nonsense);
@@ -179,7 +179,7 @@ TEST_F(KernelLibraries, aKernelThatCannotBeCompiledIsAnErrorAndIsNotKept) {
   EXPECT_FALSE(cache().load(broken.key(), isa));
 }
 
-// Kernels that take a while each, all different.
+// Different kernels that each take a while to compile.
 std::vector<KernelSpec> many_kernels() {
   std::vector<KernelSpec> specs;
   for (const char* first : {"blur", "sobel_x", "sobel_y", "rotate", "undistort"}) {
@@ -202,7 +202,7 @@ TEST_F(KernelLibraries, urgentKernelsOvertakeTheOthers) {
   }
 }
 
-// A library whose compiler behaves as named.
+// A library whose compiler has the named behaviour.
 KernelLibraryOptions with_compiler(const fs::path& program) {
   return {.cache = {}, .compiler = {.program = program}};
 }

@@ -12,7 +12,7 @@
 namespace millrace::image {
 namespace {
 
-// Takes texts off the front of another.
+// Consumes a text from its front.
 class KeyReader {
  public:
   explicit KeyReader(std::string_view text) : text_(text) {}
@@ -23,13 +23,13 @@ class KeyReader {
     text_.remove_prefix(1);
     return true;
   }
-  // All before the next such character; all there is where none comes.
+  // The text up to the next such character, or all of it.
   [[nodiscard]] std::string_view take_until(char end) {
     const std::string_view taken = text_.substr(0, text_.find(end));
     text_.remove_prefix(taken.size());
     return taken;
   }
-  // A number from 0 to below `limit`, as the key writes it.
+  // A number from 0 to limit - 1, as written in keys.
   [[nodiscard]] std::optional<int> take_number(int limit) {
     int number = 0;
     const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), number);

@@ -19,7 +19,7 @@ void expect_equal(const KernelSpec& read, const KernelSpec& written) {
   }
 }
 
-// Of every preset, structure and fusion, from floats and from code values of either size.
+// For every preset, structure and fusion, from floats and from 8- and 16-bit codes.
 TEST(KernelSpecs, areReadFromTheirKeys) {
   int read = 0;
   for (const char* preset : {"@A", "@B", "@C", "@D", "@E", "@F", "@G"}) {
@@ -51,7 +51,7 @@ TEST(KernelSpecs, areNotReadFromAnythingElse) {
                             "blur(i0);", "blur(i-1)", "blur(-1)", "blur(i0)+1", "blur(i0)+", "blur(i0) ",
                             "blur(i0);blur(1)", "blur(i8)", "blur(i99999999999999999999)", "nothing(i0)"})
     EXPECT_FALSE(parse_kernel_spec(wrong)) << wrong;
-  // Damage anywhere is an Error or another spec, and never more than that.
+  // Any damage gives an Error or another spec, never a crash.
   for (std::size_t i = 0; i < key.size(); ++i) {
     for (const char c : {'0', '(', ')', ',', ';', 'i', '+', '\0'}) {
       std::string damaged = key;

@@ -1,5 +1,5 @@
-// What gathering kernels read: never beyond the view they are given but for one pixel to the right and one
-// row down, wherever the filter would look. Memory without access begins right there.
+// Gathering kernels must not read beyond their view, except one pixel right and one row down, wherever the
+// filter would look. Inaccessible memory begins right there.
 #include "millrace/image/filter/algebra.h"
 #include "millrace/image/filters/named_filters.h"
 #include "millrace/image/kernel/built_in_kernels.h"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t guard = std::size_t{64} << 20;
 
-// Memory that ends, or begins, where any access is a fault.
+// Memory with inaccessible pages before and after it.
 class GuardedMemory {
  public:
   enum class Flush { begin, end };

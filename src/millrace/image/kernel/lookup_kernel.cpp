@@ -41,7 +41,7 @@ class LookupKernel final : public Kernel {
   LookupKernel() : Kernel(single_stage(find_simple_filter("lookup_8"))) {}
 
  private:
-  // input, two words on the interior, the stage's numbers, its table, output
+  // Arguments: input, two words for the interior, the stage's arguments, its table, output.
   int invoke(std::span<void*> arguments) const override {
     const auto* input = static_cast<const halide_buffer_t*>(arguments.front());
     const auto* table = static_cast<const halide_buffer_t*>(arguments[arguments.size() - 2]);

@@ -17,7 +17,8 @@ template <class T> class MovedInputKernel final : public Kernel {
       : Kernel(single_stage(&filter)), outside_(outside) {}
 
  private:
-  // input, of one that is gathered its corners; two words on the interior, the stage's numbers, output
+  // Arguments: input, its corners if it is gathered, two words for the interior, the stage's arguments,
+  // output.
   int invoke(std::span<void*> arguments) const override {
     const std::size_t first_coefficient = spec().gathered(0) ? 10 : 6;
     const auto number = [&](std::size_t i) {
@@ -28,7 +29,8 @@ template <class T> class MovedInputKernel final : public Kernel {
     const int width = output.dim[0].extent;
     const int from_width = input.dim[0].extent;
     const int from_height = input.dim[1].extent;
-    // Places in the buffers: of the output's first pixel in the input, then the columns that have one there.
+    // Positions in the buffers: the output's first pixel in the input, then the columns that have a pixel
+    // there.
     const int at_x = output.dim[0].min - static_cast<int>(number(0)) - input.dim[0].min;
     const int at_y = output.dim[1].min - static_cast<int>(number(1)) - input.dim[1].min;
     const int begin = std::clamp(-at_x, 0, width);

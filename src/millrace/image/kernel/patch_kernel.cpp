@@ -14,7 +14,7 @@ template <class T> class PatchKernel final : public Kernel {
   explicit PatchKernel(const Filter& filter) : Kernel(single_stage(&filter)) {}
 
  private:
-  // two inputs, two words on the interior, the stage's numbers, output
+  // Arguments: two inputs, two words for the interior, the stage's arguments, output.
   int invoke(std::span<void*> arguments) const override {
     constexpr std::size_t first_coefficient = 7;
     const auto side = [&](std::size_t i) {

@@ -16,10 +16,10 @@ namespace millrace::image {
 namespace {
 
 constexpr int resampled_lanes = 16;
-constexpr int columns_at_once = 512;  // what is known of columns is kept on the stack
-constexpr int rows_at_once = 4;       // each waits for its own sum
+constexpr int columns_at_once = 512;  // data about columns is kept on the stack
+constexpr int rows_at_once = 4;       // independent sums hide latency
 
-// Rows of input, the first from column `input_x` on, and of output from column `x` on.
+// Rows of input, beginning at column `input_x`, and of output, beginning at column `x`.
 struct ResampledRows {
   const float* input;
   std::ptrdiff_t input_row;
@@ -27,28 +27,28 @@ struct ResampledRows {
   std::ptrdiff_t output_row;
 };
 
-// Where the pixels of a tap are taken from.
+// How the pixels of taps are loaded.
 enum class Taken {
-  once,  // those of all taps lie within 32 pixels
-  anew,  // those of each tap do
+  once,  // the pixels of all taps are within 32 pixels
+  anew,  // only those of each single tap are
   one_by_one
 };
 
-// Of 16 columns of the output or fewer.
+// Up to 16 columns of the output.
 struct ResampledColumns {
   alignas(64)
-      std::array<std::int32_t, resampled_lanes> places;  // of the first tap, from that of the first column on
-  int first;                                             // that one, from the first column of input on
+      std::array<std::int32_t, resampled_lanes> places;  // of the first tap, relative to the first column's
+  int first;  // the first column's, relative to the first column of input
   int count;
   Taken taken;
-  __mmask16 left, right;  // which of the 32 pixels are taken, by all taps or by each
+  __mmask16 left, right;  // which of the 32 pixels are loaded, for all taps or for each
 };
 
 __mmask16 first_lanes(int count) {
   return static_cast<__mmask16>((1U << std::clamp(count, 0, resampled_lanes)) - 1);
 }
 
-// Resampling::first_tap, of 16 columns.
+// Resampling::first_tap for 16 columns.
 [[gnu::target("avx512f")]] __m512i first_taps(int x, float slope, float offset, int last) {
   const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const __m512 columns = _mm512_cvtepi32_ps(_mm512_add_epi32(_mm512_set1_epi32(x), lanes));
@@ -58,7 +58,7 @@ __mmask16 first_lanes(int count) {
   return _mm512_min_epi32(_mm512_max_epi32(first, _mm512_setzero_si512()), _mm512_set1_epi32(last));
 }
 
-// What makes `count` columns of output from column x on; input begins at column `input_x`.
+// How to make `count` columns of output from column x on; the input begins at column `input_x`.
 [[gnu::target("avx512f")]] ResampledColumns columns_from(int x, int count, std::span<const float, 3> place,
                                                          int taps, int input_x) {
   const __m512i taken = first_taps(x, place[0], place[1], static_cast<int>(place[2]));
@@ -136,7 +136,7 @@ class ResampleXKernel final : public Kernel {
   ResampleXKernel() : Kernel(single_stage(find_simple_filter("resample_x"))) {}
 
  private:
-  // input, two words on the interior, the stage's numbers, its table, output
+  // Arguments: input, two words for the interior, the stage's arguments, its table, output.
   int invoke(std::span<void*> arguments) const override {
     constexpr std::size_t first_coefficient = 6;
     const auto number = [&](std::size_t i) {

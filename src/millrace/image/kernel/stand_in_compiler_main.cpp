@@ -1,4 +1,4 @@
-// A kernel compiler for tests. It behaves as the name of the link says that it is started by, see
+// A kernel compiler for tests. The name of the link by which it is started selects its behaviour, see
 // `behaviours`.
 #include "millrace/base/full_transfer.h"
 #include "millrace/image/kernel/compiler_message.h"
@@ -38,7 +38,7 @@ void become_the_real_one() {
   std::_Exit(1);
 }
 
-// Up to the first request.
+// Runs until the first request.
 void greet() {
   send(pack_message(MessageKind::ready, std::getenv("MILLRACE_IDENTITY")));
   std::array<std::byte, 4096> request{};

@@ -11,7 +11,7 @@
 namespace millrace::image {
 namespace {
 
-constexpr int bytes_at_once = 16;  // which every processor has
+constexpr int bytes_at_once = 16;  // supported by every processor
 constexpr int bytes_of_line = 64;
 
 template <class T> constexpr int side_of = bytes_at_once / static_cast<int>(sizeof(T));
@@ -39,8 +39,8 @@ template <class T> Row<T> second_halves(Row<T> a, Row<T> b) {
     return __builtin_shufflevector(a, b, 2, 6, 3, 7);
 }
 
-// Mixes the first half of the rows into the second one, as one does with cards: as often as the side can be
-// halved, and columns have become rows.
+// Interleaves the first half of the rows with the second, like a perfect card shuffle. Repeating it
+// log2(side) times transposes the square.
 template <class T> void turn(Square<T>& rows) {
   constexpr int half = side_of<T> / 2;
   for (int width = side_of<T>; width > 1; width /= 2) {
@@ -52,7 +52,7 @@ template <class T> void turn(Square<T>& rows) {
   }
 }
 
-// Rows may follow each other upwards: `row` is then negative.
+// Rows can go upwards; `row` is then negative.
 template <class T> struct Pixels {
   T* first;
   std::ptrdiff_t row;
@@ -69,8 +69,8 @@ template <class T> void swap_square(Pixels<const T> from, Pixels<T> to, int x, i
     std::memcpy(to.at(x, y + i), &rows[i], bytes_at_once);
 }
 
-// Squares below each other share the lines of memory that they read: as many as these hold come before the
-// next ones to the right.
+// Squares in one column share the cache lines that they read. All squares that such lines contain come before
+// the next ones to the right.
 template <class T> void swap_axes(Pixels<const T> from, Pixels<T> to, int width, int height) {
   constexpr int side = side_of<T>;
   constexpr int line = bytes_of_line / static_cast<int>(sizeof(T));
@@ -96,7 +96,7 @@ template <class T> class SwapAxesKernel final : public Kernel {
   explicit SwapAxesKernel(const Filter& filter) : Kernel(single_stage(&filter)) {}
 
  private:
-  // input and its corners, two words on the interior, the stage's numbers, output
+  // Arguments: input and its corners, two words for the interior, the stage's arguments, output.
   int invoke(std::span<void*> arguments) const override {
     constexpr std::size_t first_coefficient = 10;
     const auto number = [&](std::size_t i) {
@@ -108,8 +108,8 @@ template <class T> class SwapAxesKernel final : public Kernel {
     const int height = output->dim[1].extent;
     Pixels<const T> from{reinterpret_cast<const T*>(input->host), input->dim[1].stride};
     Pixels<T> to{reinterpret_cast<T*>(output->host), output->dim[1].stride};
-    // Of the pixels that are read, the first row, and the first column or, where they are counted from the
-    // end, the last one: then the rows of the output are written from the last one upwards.
+    // Of the pixels that are read: the first row, and the first column. If columns are counted from the end,
+    // this is the last column, and the rows of the output are written from the last one upwards.
     int column = number(0) + number(1) * output->dim[1].min;
     const int row = number(2) + number(3) * output->dim[0].min;
     if (number(1) < 0) {

@@ -18,12 +18,12 @@ constexpr int toned_lanes = 8;
 
 struct Tone {
   const float* table;
-  bool scales;  // (v - zero) / span is looked up, else v
+  bool scales;  // look up (v - zero) / span instead of v
   float zero;
   float span;
 };
 
-// The entry and the next one of four pixels: left and right, of the first two pixels and of the others.
+// The table entries left and right of four pixels: first the first two pixels, then the others.
 struct EntryPairs {
   __m128 first, second;
 };
@@ -34,7 +34,7 @@ struct EntryPairs {
           _mm_loadh_pi(_mm_loadl_pi(_mm_setzero_ps(), pair(2)), pair(3))};
 }
 
-// looked_up() of eight pixels, in its order.
+// looked_up() of eight pixels, with the same order of operations.
 [[gnu::target("avx2")]] inline __m256 looked_up_by(const Tone& tone, __m256 value) {
   if (tone.scales)
     value = _mm256_div_ps(_mm256_sub_ps(value, _mm256_set1_ps(tone.zero)), _mm256_set1_ps(tone.span));
@@ -68,7 +68,7 @@ class ToneKernel final : public Kernel {
   ToneKernel(const Filter& filter, bool scales) : Kernel(single_stage(&filter)), scales_(scales) {}
 
  private:
-  // input, two words on the interior, the stage's numbers, its table, output
+  // Arguments: input, two words for the interior, the stage's arguments, its table, output.
   int invoke(std::span<void*> arguments) const override {
     constexpr std::size_t first_coefficient = 6;
     const auto number = [&](std::size_t i) {

@@ -34,7 +34,7 @@ class WorkOnCodes {
   [[nodiscard]] bool stores(std::size_t s) const { return old_.stages[s].filter == &store_filter(type_); }
   [[nodiscard]] float maximum() const { return old_.stages.back().coefficients[0]; }
 
-  // What would do the work of a stage on codes.
+  // The code version of a stage, if there is one.
   [[nodiscard]] std::optional<CodeFilter> counterpart(const StageLayout& stage, bool changing) const {
     if (stage.filter->codes != nullptr && !changing)
       return stage.filter->codes(stage.coefficients, static_cast<int>(maximum()));
@@ -49,7 +49,8 @@ class WorkOnCodes {
     return found;
   }
 
-  // Decides which stages work on codes. False where a stage had to be refused, which others may depend on.
+  // Decides which stages work on codes. Returns false if a stage was refused, because others may depend on
+  // it.
   bool choose() {
     chosen_.assign(old_.stages.size(), false);
     for (std::size_t s = 0; s < old_.stages.size(); ++s) {
@@ -57,9 +58,9 @@ class WorkOnCodes {
       chosen_[s] = loads(s) || (!refused_[s] && counterparts_[s] &&
                                 std::ranges::all_of(stage.inputs, [&](int i) { return chosen_[i]; }));
     }
-    // What is rounded, as a border is, is a code only where it is stored next: a number between two codes
-    // would be another one to the filters that follow. Sums of codes are no codes: only a stage on codes
-    // reads them.
+    // A rounded result, such as a border value, is a code only if it is stored next. To other filters, a
+    // value between two codes would be a different number. Sums of codes are not codes; only a stage on codes
+    // may read them.
     std::vector<bool> read_as_number(old_.stages.size());
     std::vector<bool> read_as_code(old_.stages.size());
     for (std::size_t s = old_.stages.size(); s-- > 0;) {
@@ -97,7 +98,7 @@ class WorkOnCodes {
     StageLayout stage = old;
     if (stores(s) && codes_[old.inputs[0]]) {
       const int made = *codes_[old.inputs[0]];
-      if (!StageLayout::is_source(made)) return;  // the last one made the output
+      if (!StageLayout::is_source(made)) return;  // the last stage made the output
       stage.filter = on_codes(copy_filter(), type_);
       stage.name = stage.filter->name;
       stage.coefficients = {};
@@ -130,9 +131,9 @@ class WorkOnCodes {
   PlaneLayout old_;
   ElementType type_;
   std::vector<std::optional<CodeFilter>> counterparts_;
-  std::vector<bool> refused_;  // stages that stay on numbers
+  std::vector<bool> refused_;  // stages that stay on floats
   std::vector<bool> chosen_;   // stages that work on codes
-  // The stage that makes the same as an old one.
+  // The new stage that replaces each old one.
   std::vector<std::optional<int>> codes_;
   std::vector<std::optional<int>> floats_;
   const StageLayout* load_ = nullptr;

@@ -1,4 +1,4 @@
-// Choosing among codes gives what choosing among numbers gives.
+// Selecting among codes gives the same result as selecting among floats.
 #include "millrace/image/filters/filter_testing.h"
 #include "millrace/image/layout/conversions.h"
 #include "millrace/image/pipeline/presets.h"
@@ -79,7 +79,7 @@ TEST(Conversions, LeaveABorderBetweenTwoCodesToTheFiltersThatFollow) {
 
 class ChoicesOnCodes : public testing::TestWithParam<const char*> {};
 
-// The same pipeline on numbers, converted before and after.
+// The same pipeline on floats, with conversions before and after.
 TEST_P(ChoicesOnCodes, KeepEveryBit) {
   std::mt19937 random(5);
   for (const int bits : {8, 10, 16}) {

@@ -16,7 +16,7 @@ constexpr float chroma_fill = 0.5F;
 constexpr std::pair<Planes, std::string_view> planes_names[] = {
     {Planes::automatic, "auto"}, {Planes::all, "all"}, {Planes::luma, "luma"}};
 
-// Which of the frames it is; a new one is added.
+// Index of the source among the frames; adds it if it is new.
 int place_of(const SourceFrame& source, std::vector<SourceFrame>& frames) {
   const SourceFrame frame{.offset = source.offset, .second = source.second};
   auto found = std::ranges::find(frames, frame);

@@ -25,7 +25,7 @@ FrameFormat frame(int width, int height, Chroma chroma = Chroma::c420, int bits 
   return {.width = width, .height = height, .chroma = chroma, .bits = bits};
 }
 
-// What every layout promises: inputs are earlier stages of the right size, and every stage leads to the last.
+// Invariants of every layout: inputs are earlier stages of the right size, and every stage leads to the last.
 void expect_well_formed(const PlaneLayout& layout) {
   if (layout.is_neutral()) return;
   EXPECT_EQ(layout.output, layout.stages.back().output);
@@ -132,7 +132,7 @@ TEST(PlanFrame, WithLumaAloneChromaFollowsTheFirstInput) {
   }
 }
 
-// The stages of the chroma planes under Planes::automatic; none where they are neutral.
+// The stages of the chroma planes under Planes::automatic; empty if they are neutral.
 std::vector<std::string> chroma_stages(const std::string& pipeline) {
   const FrameLayout layout =
       lay_out_frame(*load_pipeline(pipeline), frame(16, 16), Planes::automatic).value();
@@ -154,7 +154,7 @@ TEST(AutomaticPlanes, ChromaThatBecameNeutralStaysSo) {
   EXPECT_THAT(chroma_stages("threshold(0.5) | discretise(8) | rotate(10)"), ElementsAre());
   EXPECT_THAT(chroma_stages("[input, blur | sobel_x] | magnitude | blur"), ElementsAre());
   for (const Preset& preset : presets()) {
-    const bool keeps_colour = preset.name == "@B" || preset.name == "@C";  // lens, turn, crop
+    const bool keeps_colour = preset.name == "@B" || preset.name == "@C";  // lens correction, rotation, crop
     EXPECT_EQ(chroma_stages(std::string(preset.name)).empty(), !keeps_colour) << preset.name;
   }
 }
@@ -165,7 +165,7 @@ TEST(AutomaticPlanes, NeutralIsHalfOfTheCodesInTheSizeOfTheOutput) {
   for (const FrameFormat& format : formats) {
     for (Samples samples : {Samples::codes, Samples::floats}) {
       const auto layout = lay_out_frame(pipeline, format, Planes::automatic, samples);
-      if (!layout) continue;  // nothing left by crop
+      if (!layout) continue;  // crop leaves nothing
       for (int p = 0; p < video::plane_count(format.chroma); ++p) {
         const PlaneLayout& plane = layout->planes[p];
         EXPECT_EQ(plane.is_neutral(), p > 0);
@@ -215,7 +215,7 @@ TEST(PlanFrame, OutputFormatFollowsTheCropAndKeepsTheRest) {
   EXPECT_EQ(layout.output, expected);
 }
 
-// Chroma planes are cropped for themselves; they must come out as the output format says.
+// Chroma planes are cropped separately; the result must have the size that the output format requires.
 TEST(PlanFrame, CroppedPlanesFitTheOutputFormat) {
   for (Chroma chroma : {Chroma::gray, Chroma::c420, Chroma::c422, Chroma::c444}) {
     for (int width : {2, 3, 17, 64, 101}) {
@@ -224,7 +224,7 @@ TEST(PlanFrame, CroppedPlanesFitTheOutputFormat) {
           const Pipeline pipeline =
               chain({{.filter = "crop", .values = {fraction}}, {.filter = "crop", .values = {fraction}}});
           const auto layout = lay_out_frame(pipeline, frame(width, height, chroma));
-          if (!layout) continue;  // nothing left
+          if (!layout) continue;  // crop leaves nothing
           for (int p = 0; p < video::plane_count(chroma); ++p) {
             const PlaneLayout& plane = layout->planes[p];
             expect_well_formed(plane);
@@ -311,7 +311,7 @@ TEST(RequiredRegions, OfACropAreTheCentre) {
   EXPECT_THAT(required_regions(layout, {0, 0, 20, 10}), ElementsAre(Rect{10, 5, 30, 15}, Rect{0, 0, 20, 10}));
 }
 
-// A stage that two others read must satisfy both, whichever of them comes first.
+// The region of a stage with two readers must cover both, in either order.
 TEST(RequiredRegions, CoverAllReaders) {
   for (const auto& [narrow, wide] : {std::pair{1, 2}, std::pair{2, 1}}) {
     Pipeline pipeline{.nodes = {node("binary"), {}, {}, node("magnitude", {}, {1, 2})}};

@@ -8,7 +8,7 @@
 namespace millrace::image {
 namespace {
 
-// Whether a producer may be computed inside a consumer under this fusion.
+// Whether a producer may be inlined into a consumer under this fusion.
 bool may_join(Access consumer, Fusion fusion) {
   switch (fusion) {
   case Fusion::none:
@@ -47,12 +47,12 @@ int reads_per_pixel(Access access) {
   return 1;
 }
 
-// A stage that gathers takes the compiler as long as four others: it is written out for pixels inside the
-// frame and for all.
+// A gathering stage takes as long to compile as four others, because it is written out twice: for pixels
+// inside the frame and for all pixels.
 int weight(Access access) { return access == Access::gather ? 4 : 1; }
 
-// How many times stages are written out in the expression of one output pixel when all of the group is
-// inlined, weighted. Stops counting above the limit.
+// Weighted number of stages in the expression of one output pixel if the whole group is inlined. Stops
+// counting above the limit.
 int inlined_stages(const PlaneLayout& layout, const std::vector<int>& group) {
   std::vector<int> times(layout.stages.size(), 0);
   times[group.back()] = 1;
@@ -60,7 +60,7 @@ int inlined_stages(const PlaneLayout& layout, const std::vector<int>& group) {
   for (std::size_t i = group.size(); i-- > 0;) {
     const int member = group[i];
     const StageLayout& stage = layout.stages[member];
-    // Conversions are single operations.
+    // Conversions are single operations and not counted.
     if (stage.node >= 0) sum += times[member] * weight(stage.filter->access);
     if (sum > max_inlined_stages) return sum;
     for (int input : stage.inputs) {
@@ -92,7 +92,7 @@ double evaluations_of(const PlaneLayout& layout, const std::vector<int>& group) 
   return sum;
 }
 
-// A stage and all that leads to it.
+// A stage and everything that leads to it.
 std::vector<int> all_before(const PlaneLayout& layout, int last) {
   std::vector<bool> needed(layout.stages.size());
   needed[last] = true;
@@ -107,8 +107,8 @@ std::vector<int> all_before(const PlaneLayout& layout, int last) {
   return group;
 }
 
-// The stages of a group that reach its output without a geometric stage, the output itself left out: their
-// pixel at the output's place is read there.
+// Stages of a group that reach its output without passing a geometric stage, except the output itself. They
+// are read at the output's position.
 std::vector<int> aligned_stages(const PlaneLayout& layout, const std::vector<int>& group) {
   std::vector<bool> aligned(layout.stages.size(), true);
   std::vector<int> result;
@@ -131,8 +131,7 @@ bool fits(const PlaneLayout& layout, const std::vector<int>& group) {
 }  // namespace
 
 Grouping group_stages(const PlaneLayout& layout, Fusion fusion) {
-  // A stage inlined into a gather may be read anywhere in the frame, so only a kernel on the source can do
-  // that.
+  // A stage inlined into a gather can be read anywhere in the frame. Only a kernel on the source allows that.
   if (fusion == Fusion::all && !fits_one_kernel(layout)) fusion = Fusion::stencil;
   const int count = static_cast<int>(layout.stages.size());
   std::vector<std::vector<int>> consumers(layout.stages.size());
@@ -142,7 +141,7 @@ Grouping group_stages(const PlaneLayout& layout, Fusion fusion) {
     }
   }
 
-  // From the output backwards: a stage joins the group of its consumers when they are all in the same one and
+  // From the output backwards: a stage joins the group of its consumers if they are all in the same group and
   // the fusion allows each of them. So every group has one output, and no group depends on itself.
   std::vector<int> group_of(layout.stages.size(), -1);
   Grouping groups;
@@ -173,7 +172,7 @@ Grouping group_stages(const PlaneLayout& layout, Fusion fusion) {
 
 StoringGroups storing_groups(const PlaneLayout& layout) {
   std::vector<bool> written(layout.stages.size());
-  // Conversions are no stages of the pipeline.
+  // Conversions are not stages of the pipeline.
   const auto to_be_written = [&](int stage) { return !written[stage] && layout.stages[stage].node >= 0; };
   StoringGroups result;
   for (int last = static_cast<int>(layout.stages.size()); last-- > 0;) {

@@ -24,9 +24,9 @@ ChromaDefault treatment(const Filter& filter, PlaneRole role, Planes planes) {
   return filter.geometric ? ChromaDefault::filtered : ChromaDefault::passes;
 }
 
-// What a node makes of a plane.
+// The result of a node for a plane.
 struct Made {
-  int stage = StageLayout::source;  // that makes it; of no meaning where it is neutral
+  int stage = StageLayout::source;  // that makes it; meaningless if neutral
   PlaneGeometry geometry;
   bool neutral = false;
 };
@@ -42,8 +42,8 @@ StageLayout conversion(const Filter& filter, int input, const PlaneGeometry& geo
   return stage;
 }
 
-// The stages that lead to `last`, renumbered; it comes last. Leaving out filters leaves branches without a
-// reader.
+// The stages that lead to `last`, renumbered, with `last` at the end. Bypassed filters can leave branches
+// without a reader.
 std::vector<StageLayout> leading_to(int last, std::vector<StageLayout> stages) {
   std::vector<bool> leads(stages.size());
   leads[last] = true;
@@ -66,8 +66,8 @@ std::vector<StageLayout> leading_to(int last, std::vector<StageLayout> stages) {
   return kept;
 }
 
-// One more stage, and what it makes. The inputs are of equal size and none is neutral. A part of a filter
-// whose inputs differ takes them one at a time.
+// Adds a stage and returns its result. The inputs have the same size and are not neutral. If a filter's
+// inputs differ in size, each of its parts takes only one of them.
 Result<Made> add_stage(const FilterRef& filter, const ParameterValues& values, std::string name, int node,
                        const std::vector<Made>& inputs, std::vector<StageLayout>& stages) {
   const PlaneGeometry& geometry = inputs[0].geometry;
@@ -85,9 +85,9 @@ Result<Made> add_stage(const FilterRef& filter, const ParameterValues& values, s
   return Made{.stage = static_cast<int>(stages.size()) - 1, .geometry = *output};
 }
 
-// Lays out one plane from the output backwards: what a node makes of a plane so many frames after the one
-// that is made, once for each such plane and offset that is asked for. What is read of other planes is laid
-// out for each plane that reads it.
+// Lays out one plane from the output backwards. For each node it makes the result for each plane and time
+// offset that is requested, once. If a plane reads other planes, these are laid out for each reader
+// separately.
 class PlaneBuilder {
  public:
   PlaneBuilder(const Pipeline& pipeline, const PlaneRequest& request)
@@ -193,7 +193,7 @@ class PlaneBuilder {
     return add_stage(node.filter, node.values, std::string(node.filter->name), n, inputs, stages_);
   }
 
-  // As of luma, whatever the plane.
+  // Uses luma's sizes for every plane.
   static std::string way_to_one_size(const Node& node, const std::vector<Made>& inputs) {
     const auto others = std::ranges::find_if(node.inputs, [](int input) { return input != Node::second; });
     const std::size_t other = others == node.inputs.end() ? 0 : others - node.inputs.begin();
@@ -214,7 +214,7 @@ class PlaneBuilder {
     return add_parts(n, node.filter->parts(geometries_of(inputs), node.values), whole_input);
   }
 
-  // A plane of a filter that mixes those of its input.
+  // A plane of a filter that combines planes of its input.
   Result<Made> mixed(int n, int offset, int plane) {
     const Node& node = pipeline_.nodes[n];
     std::vector<Made> planes;
@@ -222,7 +222,7 @@ class PlaneBuilder {
     for (std::size_t p = 0; p < count; ++p) {
       auto made = made_by(node.inputs[0], offset, static_cast<int>(p));
       if (!made) return made;
-      if (made->neutral) {  // both planes of chroma are, or neither
+      if (made->neutral) {  // both chroma planes are, or neither
         planes.resize(1);
         break;
       }
@@ -243,7 +243,7 @@ class PlaneBuilder {
     return geometries;
   }
 
-  // whole_input(k): what stands for input -1-k of a part.
+  // whole_input(k): the result that input -1-k of a part stands for.
   Result<Made> add_parts(int n, const std::vector<Part>& parts,
                          const std::function<Result<Made>(int)>& whole_input) {
     const Node& node = pipeline_.nodes[n];
@@ -265,8 +265,8 @@ class PlaneBuilder {
     return made.back();
   }
 
-  // The stage of that number, which is the last one, or one before it that is the same part of the same
-  // filter: planes that are mixed into several have parts in common.
+  // Index of the last stage, or of an earlier equal part of the same filter, which then replaces it. Planes
+  // made from several planes have such parts in common.
   int without_repetition(int last) {
     const StageLayout& stage = stages_.back();
     const auto end = stages_.end() - 1;

@@ -12,9 +12,9 @@ namespace millrace::image {
 namespace {
 
 constexpr std::size_t terminal_width = 80;
-constexpr std::size_t widest_label = 32;  // longer ones get a line of their own
+constexpr std::size_t widest_label = 32;  // longer labels get a line of their own
 
-// As one writes it: threshold(t, keep=above).
+// As written in a pipeline: threshold(t, keep=above).
 std::string signature(const Filter& filter) {
   std::string text(filter.name);
   std::string_view before = "(";
@@ -27,7 +27,7 @@ std::string signature(const Filter& filter) {
   return text;
 }
 
-// What it takes, with its unit.
+// The accepted values, with their unit.
 std::string range(const Parameter& parameter) {
   if (parameter.type == ParameterType::choice || parameter.type == ParameterType::list)
     return expectation(parameter);
@@ -36,7 +36,7 @@ std::string range(const Parameter& parameter) {
                      parameter.type == ParameterType::integer ? ", whole" : "");
 }
 
-// The label, then the description from `column` on, wrapped between words at the terminal's width.
+// The label, then the description from `column` on, wrapped between words to the terminal's width.
 std::string catalogue_entry(const std::string& label, std::string_view description, std::size_t column) {
   std::string text;
   std::string line = label;
@@ -66,7 +66,7 @@ std::string catalogue_entry(const std::string& label, std::string_view descripti
   return text;
 }
 
-// What a user sees of it; that chroma is filtered like luma goes without saying.
+// What users see of ChromaDefault; that chroma is filtered like luma is not mentioned.
 std::string_view chroma_text(ChromaDefault chroma) {
   switch (chroma) {
   case ChromaDefault::filtered:
@@ -98,7 +98,7 @@ nlohmann::ordered_json parameter_json(const Parameter& parameter) {
                               {"summary", parameter.summary},
                               {"type", name_of(parameter.type)},
                               {"required", parameter.required}};
-  // Whole numbers stay whole in JSON.
+  // Integers stay integers in JSON.
   const auto number = [&](double value) {
     return parameter.type == ParameterType::integer ? nlohmann::ordered_json(static_cast<std::int64_t>(value))
                                                     : nlohmann::ordered_json(value);

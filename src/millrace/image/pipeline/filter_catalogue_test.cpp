@@ -127,7 +127,7 @@ TEST(FilterCatalogue, JsonCoversEveryFilterAndPreset) {
   }
 }
 
-// docs/pipelines.md repeats by hand what the program knows; this keeps it true.
+// docs/pipelines.md repeats facts about filters by hand; these tests keep it up to date.
 std::string pipelines_document() {
   std::ifstream file(std::string(MILLRACE_SOURCE_DIR) + "/docs/pipelines.md");
   std::ostringstream text;
@@ -140,7 +140,7 @@ TEST(PipelinesDocument, ListsEveryFilterAndPreset) {
   for (const Filter& filter : all_filters())
     EXPECT_THAT(document, HasSubstr("\n| `" + std::string(filter.name)));
   for (const Preset& preset : presets()) {
-    // In a table, Markdown wants the bars escaped.
+    // In a Markdown table, bars must be escaped.
     std::string text;
     for (char c : preset.text)
       text += c == '|' ? std::string("\\|") : std::string(1, c);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view form = "FRAME:STAGE.PARAMETER=VALUE, such as 300:rotate.degrees=60";
 
-// The share of its range by which a parameter must move before another schedule may be the best: 15 degrees.
+// Share of its range that a parameter must move before another schedule may be the best: 15 degrees for
+// angles.
 constexpr double clear_share = 1.0 / 48;
 
 std::optional<std::int64_t> parse_frame(std::string_view text) {
@@ -24,7 +25,7 @@ std::optional<std::int64_t> parse_frame(std::string_view text) {
   return frame && *frame >= 0 ? frame : std::nullopt;
 }
 
-// The node that "rotate" or "rotate#2" names.
+// The node named by "rotate" or "rotate#2".
 Result<std::size_t> find_stage(const Pipeline& pipeline, std::string_view text) {
   const std::size_t mark = text.find('#');
   const std::string_view name = text.substr(0, mark);
@@ -83,7 +84,7 @@ Result<ParameterChange> parse_parameter_change(const Pipeline& pipeline, std::st
     return usage_error("{}: {} is a list, which cannot change within a run", in_quotes(text),
                        filter.parameters[*parameter].name);
   }
-  // The others are as the pipeline has them; only this one's value is looked at.
+  // The other parameters do not matter here; only this value is checked.
   if (Status set = arguments.set_text(*parameter, text.substr(equals + 1)); !set)
     return usage_error("{}: {}", in_quotes(text), set.error().message);
   for (std::size_t i = 0; i < filter.parameters.size(); ++i) {

@@ -13,8 +13,8 @@ Pipeline canonical(const Pipeline& pipeline) {
   constexpr int unplaced = -1;
   Pipeline ordered;
   std::vector<int> place(pipeline.nodes.size(), unplaced);
-  // A node is looked at once to push its inputs and once more, when they have their places, to get its own.
-  // The stack is explicit because a chain may be as long as the pipeline.
+  // Each node is visited once to push its inputs, and again, when they are placed, to be placed itself. The
+  // stack is explicit because a chain can be as long as the pipeline.
   std::vector<std::size_t> pending{pipeline.nodes.size() - 1};
   while (!pending.empty()) {
     const std::size_t current = pending.back();
@@ -43,7 +43,7 @@ Pipeline canonical(const Pipeline& pipeline) {
 }
 
 NeighbouringFrames neighbours_of(const Pipeline& pipeline) {
-  // What each node is asked for, from the output backwards.
+  // Frames requested from each node, from the output backwards.
   std::vector<NeighbouringFrames> asked(pipeline.nodes.size());
   NeighbouringFrames videos;
   for (std::size_t n = pipeline.nodes.size(); n-- > 0;) {

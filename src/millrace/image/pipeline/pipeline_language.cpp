@@ -18,13 +18,13 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// What names and numbers are made of.
+// Characters of names and numbers.
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
          c == '+' || c == '-';
 }
 
-// "such as 'magnitude'": a filter that joins so many branches and asks for no more, if there is one.
+// "such as 'magnitude'": a filter with this many inputs and no required parameters, if there is one.
 std::string joining_example(std::size_t inputs) {
   for (const Filter& filter : all_filters()) {
     if (static_cast<std::size_t>(filter.inputs) == inputs &&
@@ -34,9 +34,9 @@ std::string joining_example(std::size_t inputs) {
   return {};
 }
 
-// Recursive descent, one nested call for each level of fan-outs. A branch's nodes follow what the fan-out
-// starts from, branch by branch: that is canonical order but where a first branch begins with the second
-// video.
+// A recursive-descent parser with one nested call per level of fan-outs. The nodes of branches follow the
+// start of the fan-out, branch by branch. This is canonical order unless a first branch begins with the
+// second video.
 class Parser {
  public:
   Parser(std::string_view text, std::span<const FilterRef> own) : text_(text), own_(own) {}
@@ -60,13 +60,13 @@ class Parser {
   }
 
  private:
-  // What reaches the next stage: one value, or one from each branch of a fan-out that began at `where`.
+  // Input of the next stage: one value, or one from each branch of a fan-out that began at `where`.
   struct Flow {
     std::vector<int> values;
     std::size_t where = 0;
   };
 
-  // A stage is left over where all branches that follow it begin with the second video.
+  // A stage is unused if all branches after it begin with the second video.
   [[nodiscard]] Status check_used() const {
     std::vector<bool> used(pipeline_.nodes.size());
     used.back() = true;
@@ -194,7 +194,7 @@ class Parser {
                                        joining_example(reaching)));
   }
 
-  // The parenthesised arguments, if there are any, of the filter named at `start`.
+  // The arguments in parentheses, if any, of the filter named at `start`.
   Result<ParameterValues> arguments(std::size_t start, const Filter& filter) {
     Arguments given(filter);
     skip_space();
@@ -229,7 +229,7 @@ class Parser {
     }
   }
 
-  // A list, named or not, ends what it is the argument of.
+  // A list, named or not, must be the last argument.
   Status list_argument(Arguments& given, std::size_t index) {
     const std::size_t open = position_;
     std::vector<double> numbers;
@@ -290,7 +290,7 @@ class Parser {
   }
 
   [[nodiscard]] bool at_end() const { return position_ == text_.size(); }
-  // The next character; 0, which no rule expects, at the end.
+  // The next character, or 0 at the end, which no rule expects.
   [[nodiscard]] char peek() const { return at_end() ? '\0' : text_[position_]; }
 
   void skip_space() {
@@ -298,7 +298,7 @@ class Parser {
       ++position_;
   }
 
-  // Takes the next word, empty where there is none.
+  // Takes the next word; empty if there is none.
   std::string_view word() {
     const std::size_t start = position_;
     while (!at_end() && is_word(text_[position_]))
@@ -306,7 +306,7 @@ class Parser {
     return text_.substr(start, position_ - start);
   }
 
-  // The offending character, all bytes of it.
+  // The offending character with all its bytes.
   [[nodiscard]] std::string found() const {
     if (at_end()) return "the end";
     std::size_t end = position_ + 1;
@@ -316,7 +316,7 @@ class Parser {
   }
 
   [[nodiscard]] bool continues_character(std::size_t position) const {
-    return (static_cast<unsigned char>(text_[position]) & 0xC0U) == 0x80U;  // UTF-8
+    return (static_cast<unsigned char>(text_[position]) & 0xC0U) == 0x80U;  // UTF-8 continuation byte
   }
 
   [[nodiscard]] std::unexpected<Error> error_at(std::size_t position, std::string_view message) const {
@@ -333,7 +333,7 @@ class Parser {
   std::span<const FilterRef> own_;
   std::size_t position_ = 0;
   Pipeline pipeline_;
-  std::vector<std::size_t> places_;  // of its nodes
+  std::vector<std::size_t> places_;  // by node, position in the text
 };
 
 }  // namespace

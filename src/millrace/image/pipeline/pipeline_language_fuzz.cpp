@@ -1,5 +1,5 @@
-// No text may crash the parser; an error is one printable line; what parses has a canonical spelling, and a
-// TOML file, which mean the same.
+// No text may crash the parser. An error is one printable line. A pipeline that parses has a canonical
+// spelling and a TOML file with the same meaning.
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/image/pipeline/pipeline_toml.h"
 

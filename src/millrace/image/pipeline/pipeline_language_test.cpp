@@ -55,7 +55,7 @@ TEST(PipelineLanguage, ReadsFanOutsFromTheSourceWithinBranchesAndWithInput) {
   EXPECT_THAT(pipeline.nodes[3].inputs, ElementsAre(2, Node::source));
 }
 
-// Different spellings of one pipeline, and the one that to_language picks.
+// Different spellings of one pipeline, and the canonical one.
 TEST(PipelineLanguage, BeginsBranchesWithTheSecondVideo) {
   const Pipeline pipeline =
       parsed("blur | [input, second | rotate(3) | blur] | magnitude | [input, second] | magnitude");
@@ -210,7 +210,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"[blur) | magnitude", 6, "expected '|', ',' or ']' in a fan-out, not ')'"}));
 
 TEST(PipelineLanguage, CountsColumnsInCharacters) {
-  // Nothing but ASCII may stand before an error that is not about it, so white space has to stand in.
+  // Columns are counted in characters. Any other character before the error would itself be an error, so
+  // white space has to do.
   EXPECT_THAT(error_of("\n\n bluur"), ::testing::StartsWith("pipeline column 4: "));
   EXPECT_THAT(error_of("\xC3\xA9"), ::testing::StartsWith("pipeline column 1: "));
 }
@@ -276,10 +277,10 @@ TEST_P(Seeds, AnyGraphRoundTripsThroughTheLanguageOrIsRefused) {
 }
 
 TEST(PipelineLanguage, IsNotUsedForGraphsWhoseBranchesShareAStage) {
-  // sobel_y reads blur beside the fan-out that joins it again: neither branch contains the other.
+  // sobel_y reads blur outside the fan-out that it is in: neither branch contains the other.
   Pipeline pipeline = parsed("[blur | sobel_x, sobel_y] | magnitude | [binary, input] | magnitude");
   ASSERT_TRUE(to_language(pipeline));
-  pipeline.nodes[4].inputs[0] = 0;  // binary, of the second fan-out, reads blur in the first
+  pipeline.nodes[4].inputs[0] = 0;  // binary, in the second fan-out, reads blur in the first
   pipeline = canonical(pipeline);
   EXPECT_FALSE(to_language(pipeline));
   EXPECT_THAT(to_string(pipeline), HasSubstr("[[stage]]"));
@@ -289,7 +290,7 @@ TEST_P(Seeds, CanonicalOrderDoesNotDependOnTheOrderOfTheNodes) {
   Random random(GetParam());
   for (int i = 0; i < 50; ++i) {
     const Pipeline pipeline = random_graph(random, 1 + below(random, 12));
-    // Another topological order: nodes are taken at random from those whose inputs are placed.
+    // Another topological order: picks nodes at random whose inputs are already placed.
     Pipeline shuffled;
     std::vector<int> place(pipeline.nodes.size(), -1);
     while (shuffled.nodes.size() < pipeline.nodes.size()) {
@@ -313,7 +314,7 @@ TEST(Canonical, DropsNodesThatDoNotLeadToTheOutput) {
   EXPECT_EQ(canonical(pipeline), parsed("blur | sobel_x"));
 }
 
-// Numbers are read and written the same where the locale has a decimal comma.
+// Numbers are read and written the same way in locales with a decimal comma.
 TEST(PipelineLanguage, IsTheSameInEveryLocale) {
   struct Comma : std::numpunct<char> {
     char do_decimal_point() const override { return ','; }
@@ -360,7 +361,7 @@ TEST(NearestName, ForgivesOneSlipAndIgnoresStrangers) {
   EXPECT_EQ(nearest_name("blur", {}), std::nullopt);
 }
 
-// A filter whose names the languages cannot tell from their own could never be used.
+// A filter whose name is also a word of the language or TOML could never be used.
 TEST(Filters, HaveNamesThatBothLanguagesCanWrite) {
   const auto is_name = [](std::string_view name) {
     return !name.empty() && std::ranges::all_of(name, [](char c) {

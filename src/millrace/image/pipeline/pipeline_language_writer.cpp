@@ -12,11 +12,12 @@
 namespace millrace::image {
 namespace {
 
-// Writes a graph as the language does: a node of several inputs as a fan-out from the nearest node that all
-// paths to it pass, its immediate dominator. No other start will do: a later one misses a path, an earlier
-// one would write the dominator once in every branch. Where a node would still be written twice, the language
-// cannot express the graph. Branches that come from the second video alone begin with it by its name, so that
-// their paths are none that a dominator must lie on. Within such a branch it counts like the first one there.
+// Writes a graph in the pipeline language. A node with several inputs becomes a fan-out from its immediate
+// dominator: the nearest node on all paths to it. No other start works: a later one misses a path, and an
+// earlier one would write the dominator in every branch. If a node would still be written twice, the language
+// cannot express the graph. Branches that depend only on the second video begin with its name, and the
+// dominator need not be on their paths. Within such a branch the second video is treated like the first one
+// elsewhere.
 class LanguageWriter {
  public:
   explicit LanguageWriter(const Pipeline& pipeline)
@@ -41,12 +42,12 @@ class LanguageWriter {
   }
 
  private:
-  // Whether what it makes comes from the second video alone.
+  // Whether its result depends only on the second video.
   [[nodiscard]] bool of_second(int node) const {
     return node == Node::second || (!Node::is_video(node) && of_second_[static_cast<std::size_t>(node)]);
   }
 
-  // What leads to `end`, from `start` or from the second video.
+  // Writes the path to `end`, from `start` or from the second video.
   bool branch(int end, int start, std::string& text) {
     if (end == start) {
       text += identity_branch;
@@ -59,7 +60,7 @@ class LanguageWriter {
     return chain(end, Node::second, text);
   }
 
-  // Walks both up the dominator tree; a dominator's index is below that of what it dominates.
+  // Walks both up the dominator tree; a dominator has a lower index than the nodes it dominates.
   [[nodiscard]] int common_dominator(int a, int b) const {
     while (a != b) {
       int& later = a > b ? a : b;
@@ -68,7 +69,7 @@ class LanguageWriter {
     return a;
   }
 
-  // Appends the stages that lead from `start` to `end`; false where a stage would be written twice.
+  // Appends the stages from `start` to `end`. Returns false if a stage would be written twice.
   bool chain(int end, int start, std::string& text) {
     std::vector<int> stages;  // from the end backwards, along the dominators
     for (int n = end; n != start; n = dominators_[n])
@@ -113,7 +114,7 @@ class LanguageWriter {
 
   const std::vector<Node>& nodes_;
   std::vector<bool> written_;
-  std::vector<int> dominators_;  // of each node, videos included
+  std::vector<int> dominators_;  // by node, videos included
   std::vector<bool> of_second_;
 };
 

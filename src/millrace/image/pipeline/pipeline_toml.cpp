@@ -25,7 +25,7 @@ constexpr std::string_view source_name = "source";
 constexpr std::string_view second_name = "second";
 constexpr std::array<std::string_view, 4> stage_keys{"filter", "name", "input", "inputs"};
 
-// A value as the user wrote it, near enough for an error message.
+// A value roughly as the user wrote it, for error messages.
 std::string written(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;
   if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
@@ -89,7 +89,7 @@ class TomlReader {
     if (!inputs) return std::unexpected(inputs.error());
     auto values = parameters(table, *filter);
     if (!values) return std::unexpected(values.error());
-    // The stage gets its name last, so that it cannot be its own input.
+    // The stage is named last, so that it cannot be its own input.
     const Status named = take_name(table);
     if (!named) return named;
     pipeline_.nodes.push_back({.filter = filter, .values = std::move(*values), .inputs = std::move(*inputs)});
@@ -121,7 +121,7 @@ class TomlReader {
     const toml::node* key = one != nullptr ? one : several;
     if (key == nullptr) {
       if (wanted == 1)
-        return std::vector<int>{static_cast<int>(pipeline_.nodes.size()) - 1};  // source before the first
+        return std::vector<int>{static_cast<int>(pipeline_.nodes.size()) - 1};  // -1 is the source
       return error(table, fmt::format("{} takes {} inputs; name them, as in inputs = [\"source\", ...]",
                                       filter.name, filter.inputs));
     }
@@ -153,7 +153,7 @@ class TomlReader {
     if (*name == second_name) return Node::second;
     const auto found = index_of_.find(*name);
     if (found != index_of_.end()) return found->second;
-    // The stage being read and those after it: the order in the file is the order of work, which rules out
+    // Searches this stage and later ones for the name. Only earlier stages can be inputs, which excludes
     // cycles.
     for (std::size_t later = pipeline_.nodes.size(); later < stages_.size(); ++later) {
       const toml::node* key = stages_[later]->get("name");
@@ -228,7 +228,7 @@ class TomlReader {
   std::string_view file_;
   std::span<const FilterRef> own_;
   std::vector<const toml::table*> stages_;
-  std::map<std::string, int, std::less<>> index_of_;  // of the named stages read so far
+  std::map<std::string, int, std::less<>> index_of_;  // named stages read so far
   Pipeline pipeline_;
 };
 
@@ -251,7 +251,7 @@ Result<Pipeline> read_pipeline_toml(const std::string& path, const std::stop_tok
 
 std::string to_toml(const Pipeline& pipeline) {
   const auto& nodes = pipeline.nodes;
-  // Only stages that a later one has to call by name get one: the filter's, numbered.
+  // Only stages that a later one refers to get a name: the filter's, numbered.
   std::vector<bool> named(nodes.size(), false);
   const auto reads_previous = [&](std::size_t n) {
     return nodes[n].inputs.size() == 1 && nodes[n].inputs[0] == static_cast<int>(n) - 1;

@@ -1,5 +1,5 @@
-// What filters mean, checked against FFmpeg's own on one picture in 4:2:0: one process for all of them. The
-// scalar reference, which kernels share to the bit, stands for all structures.
+// Compares filters with FFmpeg's on one 4:2:0 picture, in one process for all of them. The scalar reference
+// represents all structures, because kernels share its bits.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/ffmpeg_testing.h"
@@ -18,9 +18,9 @@ namespace {
 
 struct Counterpart {
   const char* ours;
-  const char* ffmpeg;  // {}: normal_window()
-  double most;         // code values that a sample may differ by
-  int margin = 0;      // samples at the edges, which we and they treat apart
+  const char* ffmpeg;  // {} is replaced by normal_window()
+  double most;         // maximum difference of a sample in code values
+  int margin = 0;      // ignored samples at the edges, which FFmpeg treats differently
   bool luma = true;    // planes that both filter alike
   bool chroma = true;
 };
@@ -46,8 +46,9 @@ const Counterpart counterparts[] = {
     {"convolve([1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4])",
      "convolution='1 0 0 0 0 0 2 0 0 0 0 0 3 0 0 0 0 0 0 0 0 0 0 0 4'", 1, 3, true, false},
     {"box(2)", "avgblur=sizeX=2", 1, 3, true, false},
-    // FFmpeg's gblur is no counterpart: it is recursive, and with its most steps still weighs the middle by a
-    // tenth too much. Its convolution takes the weights of the normal distribution as they are.
+    // FFmpeg's gblur is no counterpart: it is recursive, and even with its maximum number of steps the
+    // centre's weight is a tenth too large. Its convolution uses the weights of the normal distribution
+    // exactly.
     {"gaussian(2)", "{}", 1, 7, true, false},
     {"unsharp(2, 1.5)",
      "split[sharp][soft];[soft]{}[softened];[sharp][softened]blend=c0_expr='clip(A+1.5*(A-B),0,255)'", 2, 7,
@@ -58,13 +59,13 @@ const Counterpart counterparts[] = {
     {"resize(60, 38, bilinear)", "scale=60:38:flags=bilinear+accurate_rnd+full_chroma_int", 2, 3, true,
      false},
     {"resize(150, 90, bilinear)", "scale=150:90:flags=bilinear+accurate_rnd", 2, 3, true, false},
-    // By zimg, as the bicubic of `scale` is another of that family (a = -0.6).
+    // Uses zimg, because the bicubic kernel of `scale` is different (a = -0.6).
     {"resize(150, 90)", "zscale=150:90:filter=bicubic", 2, 8, true, false},
     {"resize(60, 38, bicubic)", "zscale=60:38:filter=bicubic", 2, 8, true, false},
     {"resize(150, 90, lanczos3)", "scale=150:90:flags=lanczos+accurate_rnd:param0=3", 2, 8, true, false},
 };
 
-// e^(-d^2 / 8) along rows, then along columns, in 65536ths of their sum.
+// e^(-d^2 / 8) along rows, then along columns, in units of 1/65536 of their sum.
 std::string normal_window() {
   constexpr int radius = 6;
   double sum = 0;
@@ -78,13 +79,13 @@ std::string normal_window() {
       weights);
 }
 
-// Filters over time, and theirs; the third of five frames.
+// Filters over time and their counterparts, compared on the third of five frames.
 struct TemporalCounterpart {
   const char* ours;
   const char* ffmpeg;
-  int later;         // so many frames after the one that they are about, they come out of FFmpeg's
-  double most;       // code values that a sample may differ by
-  double share = 0;  // of the samples, that may differ by more: where two slopes are equally good
+  int later;         // delay of FFmpeg's output, in frames
+  double most;       // maximum difference of a sample in code values
+  double share = 0;  // share of samples that may differ by more: if two slopes are equally good
 };
 
 const TemporalCounterpart temporal_counterparts[] = {
@@ -95,7 +96,7 @@ const TemporalCounterpart temporal_counterparts[] = {
     {"deinterlace(first=bottom)", "yadif=parity=bff", 0, 1, 0.01},
 };
 
-// With specks, for what takes them away.
+// With specks, for filters that remove them.
 Planes8 speckled_picture(const video::FrameFormat& format) {
   Planes8 planes = test_picture(format);
   for (ScalarImage& plane : planes) {
@@ -157,13 +158,13 @@ TEST(FilterMeaning, isThatOfFFmpegsCounterparts) {
   }
 }
 
-// Filters of two pictures, and theirs.
+// Filters of two pictures and their counterparts.
 struct SecondCounterpart {
   const char* ours;
   const char* ffmpeg;
   double most;
-  bool chroma = false;             // filtered alike
-  const char* to_second = "null";  // what theirs does to the second one before
+  bool chroma = false;             // both filter chroma alike
+  const char* to_second = "null";  // applied to the second picture first by FFmpeg
 };
 
 const SecondCounterpart second_counterparts[] = {
@@ -229,7 +230,7 @@ TEST(FilterMeaning, ofTwoPicturesIsThatOfFFmpegsCounterparts) {
   }
 }
 
-// Waves that run to the right and down, of which every second row is half a frame later.
+// Waves that move right and down, with every second row half a frame later.
 ScalarImage moving_picture(Size size, int frame) {
   ScalarImage picture{.size = size, .pixels = {}};
   for (int y = 0; y < size.height; ++y) {

@@ -1,7 +1,7 @@
-// What the filters that move pixels mean, checked against FFmpeg's own: a picture in 4:4:4 is turned (or its
-// lens corrected) by FFmpeg and then brought to the chroma subsampling under test. The same filter of ours on
-// the picture that was brought there first has to come close; how close chroma can come is limited by what
-// subsampling loses. The scalar reference, which kernels share to the bit, stands for all structures.
+// Compares filters that move pixels with FFmpeg's. FFmpeg rotates a 4:4:4 picture (or corrects its lens) and
+// then converts it to the tested chroma subsampling. Our filter, applied to the subsampled picture, must give
+// a similar result; for chroma, subsampling limits the similarity. The scalar reference represents all
+// structures, because kernels share its bits.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/ffmpeg_testing.h"
@@ -25,13 +25,13 @@ struct Case {
   const char* pipeline;  // ours
   const char* ffmpeg;    // theirs
   video::FrameFormat format;
-  // Where an output pixel at the luma place (x, y) comes from; FFmpeg and we treat the frame's edge apart.
+  // Source of an output pixel at the luma position (x, y). FFmpeg treats the frame's edge differently.
   void (*source)(double width, double height, double& x, double& y);
-  double least_luma = 48;    // PSNR in dB: two bilinear interpolations that round apart
-  double least_chroma = 36;  // and one of them on fewer samples
+  double least_luma = 48;    // PSNR in dB: two bilinear interpolations with different rounding
+  double least_chroma = 36;  // the same, one of them with fewer samples
 };
 
-// How GoogleTest prints a case.
+// Tells GoogleTest how to print a case.
 void PrintTo(const Case& each, std::ostream* out) {  // NOLINT(readability-identifier-naming)
   *out << each.name << " on " << video::to_string(each.format);
 }
@@ -55,13 +55,13 @@ void straightened(double width, double height, double& x, double& y) {
 }
 
 struct Filtered {
-  Planes8 input;   // the picture in the chroma subsampling under test
-  Planes8 output;  // the filtered picture in that subsampling
+  Planes8 input;   // the picture with the tested chroma subsampling
+  Planes8 output;  // the filtered picture with that subsampling
 };
 
 enum class Order { filter_then_subsample, subsample_then_filter };
 
-// What FFmpeg makes of the picture; `output`: the format of what the filter makes.
+// FFmpeg's result for the picture; `output`: its format.
 Filtered by_ffmpeg(const video::FrameFormat& format, const std::string& filter, Order order,
                    const video::FrameFormat& output) {
   const TemporaryFolder folder;
@@ -91,9 +91,9 @@ Planes8 by_us(const FrameLayout& layout, const Planes8& input) {
   return planes;
 }
 
-// Of the samples whose source lies well inside the frame.
+// For samples whose source is well inside the frame.
 double psnr(const Case& c, int plane, const ScalarImage& ours, const ScalarImage& theirs) {
-  constexpr double margin = 4;  // luma samples: what interpolation and subsampling read around
+  constexpr double margin = 4;  // luma samples that interpolation and subsampling read around a pixel
   const double width = c.format.width;
   const double height = c.format.height;
   const int step_x = plane > 0 ? video::chroma_step_x(c.format.chroma) : 1;
@@ -126,12 +126,12 @@ TEST_P(Geometry, isThatOfFFmpegInEveryPlane) {
     const double found = psnr(c, p, ours[p], theirs.output[p]);
     EXPECT_GE(found, p == 0 ? c.least_luma : c.least_chroma) << "plane " << p;
     RecordProperty(fmt::format("psnr_{}", p), fmt::format("{:.1f}", found));
-    // That the threshold means something: the picture as it was is far off.
+    // Shows that the threshold is meaningful: the unfiltered picture is far off.
     EXPECT_LE(psnr(c, p, theirs.input[p], theirs.output[p]), 20) << "plane " << p;
   }
 }
 
-// FFmpeg interpolates where the formula in docs/pipelines.md says.
+// FFmpeg interpolates at the places given by the formula in docs/pipelines.md.
 constexpr const char* lens_by_formula =
     "geq='st(0, 4*((X-(W-1)/2)^2 + (Y-(H-1)/2)^2) / (W*W+H*H)); st(1, 1 + ld(0)*(-0.3 + 0.1*ld(0)));"
     "p((W-1)/2 + (X-(W-1)/2)*ld(1), (H-1)/2 + (Y-(H-1)/2)*ld(1))'";
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, Geometry, testing::ValuesIn(cases()), [](co
 
 class CroppedByFFmpeg : public testing::TestWithParam<std::tuple<Chroma, Size>> {};
 
-// FFmpeg's crop works on the subsampled planes themselves and keeps whole chroma samples too.
+// FFmpeg's crop works on subsampled planes and keeps whole chroma samples too.
 TEST_P(CroppedByFFmpeg, hasTheSamplesOfOurs) {
   const auto [chroma, size] = GetParam();
   const video::FrameFormat format{.width = size.width, .height = size.height, .chroma = chroma};

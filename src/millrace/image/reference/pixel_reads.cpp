@@ -1,8 +1,8 @@
-// A filter is pure: a pixel that the backward order computes n times reads the same pixels n times. So each
-// pixel is evaluated once and watched, and its reads weigh as often as it is demanded: n times for
-// `backward`, once for `backward-cached` where n > 0, once for `sequential`. Stages go last to first, since
-// the demand for the pixels of a stage is complete when all its readers have been watched. Recursion, which
-// would count one by one, takes 9^n reads for n blurs; the tests compare the two.
+// Filters are pure: a pixel that the backward order computes n times reads the same pixels n times. So each
+// pixel is evaluated and observed once, and its reads are multiplied: by n for `backward`, by one for
+// `backward-cached` if n > 0, by one for `sequential`. Stages are processed from last to first, because the
+// demand for a stage is complete only after all its readers. Direct recursion would take 9^n reads for n
+// blurs; the tests compare both.
 #include "millrace/image/reference/pixel_reads.h"
 
 #include "millrace/image/filter/algebra.h"
@@ -12,19 +12,19 @@
 namespace millrace::image {
 namespace {
 
-// How often each pixel of a stage is computed by the backward order, row by row.
+// How often the backward order computes each pixel of a stage, row by row.
 using Uses = std::vector<double>;
 
 struct WatchedInput {
   const ScalarImage* image = nullptr;
-  Uses* uses = nullptr;  // where a read asks for the pixel; null for the layout's source, which is there
+  Uses* uses = nullptr;  // counts requests for pixels; null for the layout's source, which is not computed
 };
 
 class WatchingSource final : public PixelSource {
  public:
   explicit WatchingSource(std::vector<WatchedInput> inputs) : inputs_(std::move(inputs)) {}
 
-  // How often the backward order computes the pixel whose reads come next.
+  // Sets how often the backward order computes the pixel whose reads follow.
   void set_uses(double uses) { uses_ = uses; }
 
   float read(int input, int x, int y) override {
@@ -56,7 +56,7 @@ void watch(const StageLayout& stage, const Uses& uses, WatchingSource& source) {
   for (int y = 0; y < stage.output.size.height; ++y) {
     for (int x = 0; x < stage.output.size.width; ++x) {
       source.set_uses(uses[pixel++]);
-      static_cast<void>(stage.filter->pixel(algebra, x, y));  // for what it reads
+      static_cast<void>(stage.filter->pixel(algebra, x, y));  // only to observe its reads
     }
   }
 }

@@ -28,7 +28,7 @@ std::string to_text(const PixelReads& counted) {
     }
   }
 
-  std::string resizing;  // names
+  std::string resizing;  // names of these stages
   for (const StageReads& stage : counted.stages) {
     if (stage.of_own_output && !resizing.contains(stage.name))
       resizing += (resizing.empty() ? "" : ", ") + stage.name;

@@ -13,8 +13,8 @@ PlaneLayout layout_of(const Pipeline& pipeline, Size size) {
   return lay_out_plane(pipeline, gray(size)).value();
 }
 
-// The backward orders word for word: a read computes the pixel it asks for, then and there. With `cached`,
-// unless it has been computed before.
+// A literal implementation of the backward orders: a read computes the requested pixel immediately. With
+// `cached`, only the first read of a pixel does.
 class Recursion {
  public:
   Recursion(const PlaneLayout& layout, const ScalarImage& source, bool cached) {
@@ -28,7 +28,7 @@ class Recursion {
     }
   }
 
-  // The output, with all reads counted on the way.
+  // Computes the output and counts all reads.
   ScalarImage run() {
     Stage& last = stages_.back();
     ScalarImage image{.size = last.layouts.output.size, .pixels = {}};
@@ -107,7 +107,7 @@ struct TableEntry {
   std::vector<TableRow> rows;
 };
 
-// How GoogleTest prints a row of cases.
+// Tells GoogleTest how to print a row of cases.
 void PrintTo(const TableEntry& entry, std::ostream* out) {  // NOLINT(readability-identifier-naming)
   *out << "preset " << entry.preset;
 }
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         TableEntry{'G', {{"rotate", 3.19, 3.19, 3.19}, {"threshold", 1, 1, 1}, {"binary", 1, 1, 1}}}),
     [](const auto& instance) { return std::string(1, instance.param.preset); });
 
-// Pipelines besides the presets: branches of unlike depth, stages read twice, crop in the middle.
+// Pipelines besides the presets: branches of different depth, stages read twice, crop in the middle.
 std::vector<Pipeline> assorted_pipelines() {
   std::vector<Pipeline> pipelines;
   for (char letter = 'A'; letter <= 'G'; ++letter)
@@ -202,7 +202,8 @@ INSTANTIATE_TEST_SUITE_P(SmallFrames, AnyPipeline,
                          testing::Combine(testing::Values(Size{2, 2}, Size{17, 33}, Size{64, 36}),
                                           testing::Range(std::size_t{0}, assorted_pipelines().size())));
 
-// The figure that shows what recomputing costs, counted one by one at its frame size: some 400 million reads.
+// Counts every read of the figure that shows the cost of recomputing, at its frame size: about 400 million
+// reads.
 TEST(PixelReads, RecursionReadsTheSourceOfPipelineA162TimesPerPixel) {
 #ifdef MILLRACE_SANITIZED
   GTEST_SKIP() << "SKIPPED: long arithmetic, whose code shorter tests run through";

@@ -1,5 +1,5 @@
-// What red, green and blue mean, and the way back, checked against FFmpeg: zimg where sizes are even, which
-// it asks for, else swscale. One process for all.
+// Compares the conversions to and from red, green and blue with FFmpeg: zimg for even sizes, which it
+// requires, else swscale. One process for all.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/scalar_reference.h"
@@ -20,7 +20,7 @@ namespace {
 struct RgbCase {
   video::Chroma chroma;
   int bits;
-  const char* pixels;  // FFmpeg's name
+  const char* pixels;  // FFmpeg's name of the format
   video::ColorRange range;
   int matrix;
   const char* zimg_matrix;
@@ -54,7 +54,7 @@ video::FrameFormat format_of(const RgbCase& c) {
           .color_matrix = c.matrix};
 }
 
-// Waves, coarse enough for chroma, all of them colours that RGB has.
+// Waves coarse enough for chroma, using only colours that exist in RGB.
 std::vector<ScalarImage> picture_of(const video::FrameFormat& format) {
   std::vector<ScalarImage> planes;
   for (int p = 0; p < video::plane_count(format.chroma); ++p) {
@@ -92,7 +92,7 @@ ScalarImage read_plane(std::ifstream& file, Size size, int bits) {
   return plane;
 }
 
-// In parts of white, or of all codes.
+// As a share of white, or of all codes.
 double most_apart(const ScalarImage& ours, double our_white, const ScalarImage& theirs, double their_white) {
   EXPECT_EQ(ours.size, theirs.size);
   double most = 0;
@@ -152,7 +152,7 @@ TEST(RgbMeaning, isThatOfFFmpeg) {
         sources.push_back(input[static_cast<std::size_t>(source.plane)]);
       return sources;
     };
-    // Luma is made of all three, in the order of red, green and blue; theirs are green, blue and red.
+    // Luma is made from all three, in the order red, green, blue; FFmpeg's order is green, blue, red.
     std::vector<ScalarImage> rgb;
     const std::vector<ScalarImage> made = scalar_stages(layout.planes[0], sources_of(layout.planes[0]));
     for (std::size_t s = 0; s < made.size(); ++s)

@@ -32,7 +32,7 @@ Status compile_built_in_kernels(const std::string& folder, std::span<const machi
         table += fmt::format("    {{\"{}\", machine::Isa::{}, &{}_argv}},\n", filter.name, isa_name, name);
       }
       Halide::Module linked = Halide::link_modules(fmt::format("millrace_kernels_{}", isa_name), modules);
-      linked.set_any_strict_float(true);  // linking forgets it
+      linked.set_any_strict_float(true);  // lost by linking
       linked.compile({{Halide::OutputFileType::object, fmt::format("{}/kernels_{}.o", folder, isa_name)}});
     }
     const Halide::Target runtime = kernel_target(isas.front()).without_feature(Halide::Target::StrictFloat);

@@ -10,7 +10,7 @@ namespace millrace::image {
 
 Result<std::vector<std::byte>> compile_object(const KernelSpec& spec, machine::Isa isa) {
   try {
-    // A kernel that checks its arguments would call into Halide's runtime.
+    // A kernel that checks its arguments would call Halide's runtime.
     const Halide::Target target = without_checks(kernel_target(isa)).with_feature(Halide::Target::NoRuntime);
     BuiltKernel built = build_kernel(spec, target);
     const auto code =

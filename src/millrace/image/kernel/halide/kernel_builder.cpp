@@ -31,7 +31,7 @@ Halide::Type halide_type(ElementType type) {
 // A buffer as parameters of the kernel; see kernel_builder.h.
 struct BufferParameters {
   ImageParam plane;
-  std::vector<ImageParam> corners;  // four if it is gathered from
+  std::vector<ImageParam> corners;  // four if a stage gathers from it
 };
 
 BufferParameters buffer_parameters(const KernelSpec& spec, int buffer, BuiltKernel& built) {
@@ -48,14 +48,14 @@ BufferParameters buffer_parameters(const KernelSpec& spec, int buffer, BuiltKern
   return result;
 }
 
-// type: as what its pixels are read.
+// type: the type that its pixels are read as.
 InputSymbols buffer_input(const BufferParameters& buffer, Halide::Type type) {
   const ImageParam& plane = buffer.plane;
   const std::vector<ImageParam>& corners = buffer.corners;
   return {.read = [=](const Expr& x, const Expr& y) { return Halide::cast(type, plane(x, y)); },
           .read_neighbours = [=](const Expr& x, const Expr& y, const Keep& keep) -> Neighbours<Expr> {
             const Expr address = (y - plane.dim(1).min()) * plane.dim(1).stride() + (x - plane.dim(0).min());
-            // As a float, since the compiler clamps integers that it loads to read with.
+            // Kept as a float, because the compiler clamps integers that it loads as indices.
             const Expr kept = Halide::reinterpret<int>(keep({Halide::reinterpret<float>(address)})[0]);
             const Expr i = Halide::unsafe_promise_clamped(kept, 0, corners[0].dim(0).max());
             const auto corner = [&](std::size_t c) { return Halide::cast<float>(corners[c](i)); };
@@ -67,10 +67,10 @@ InputSymbols buffer_input(const BufferParameters& buffer, Halide::Type type) {
           .max_y = plane.dim(1).max()};
 }
 
-// Which stages are read at one constant distance from the output's pixel and nowhere else: a row of the
-// output needs no more of them than a row of its own length.
+// Stages that are read only at one constant distance from the output pixel: a row of output needs only one
+// row of them, of equal length.
 std::vector<bool> read_in_place(const KernelSpec& spec) {
-  // The last stage that moved the pixels on the way to the output; equal places are those of equal movers.
+  // The last stage that moved the pixels on the way to the output. Positions are equal if their movers are.
   constexpr int nobody = -1;
   constexpr int many = -2;
   std::vector<std::optional<int>> mover(spec.stages.size());
@@ -96,7 +96,7 @@ std::vector<bool> read_in_place(const KernelSpec& spec) {
   return in_place;
 }
 
-// The numbers of one stage, which become arguments of the kernel.
+// The arguments of one stage, which become arguments of the kernel.
 StageSymbols stage_symbols(const Filter& filter, std::size_t s, const Expr& interior,
                            const Expr& inner_columns, BuiltKernel& built) {
   const Param<int> width(fmt::format("w{}", s));
@@ -123,11 +123,11 @@ StageSymbols stage_symbols(const Filter& filter, std::size_t s, const Expr& inte
   return symbols;
 }
 
-// What a pixel of a filter is made by.
+// Summary of the arithmetic for a pixel of a filter.
 struct Arithmetic {
-  bool loops = false;   // there is a loop in it
-  int reads = 0;        // of pixels, as often as they are written out
-  int comparisons = 0;  // each time that one of two numbers is chosen
+  bool loops = false;   // contains a loop
+  int reads = 0;        // reads of pixels, counted as often as they are written out
+  int comparisons = 0;  // selections between two numbers
 };
 
 class Comparisons final : public Halide::Internal::IRGraphVisitor {
@@ -180,9 +180,9 @@ Arithmetic arithmetic_of(const Filter& filter) {
   return result;
 }
 
-// How many rows are computed at once. Those of a stencil read the same pixels, and can share sums of them; in
-// kernels that write out many stencils the registers would not hold what there is to share, nor where pixels
-// are sorted, as for a median: each row has an order of its own.
+// How many rows to compute together. Rows of a stencil read the same pixels and can share sums. This does not
+// pay in kernels with many inlined stencils, which need too many registers, and for sorting, as in a median,
+// because each row has its own order.
 int rows_at_once(const KernelSpec& spec) {
   constexpr int most_written_out = 8;
   constexpr int window = 9;
@@ -205,13 +205,13 @@ int rows_at_once(const KernelSpec& spec) {
   return shares ? 4 : 1;
 }
 
-// The stages of a kernel, as expressions of their pixels. Most are functions, which Halide writes out where
-// they are read. Not so what has a loop in it or is made of what has: Halide would compute such a function
-// for all the places that are read at once, in memory as large as that is, which only a call knows; and
-// kernels allocate none. That is written out here for each place, so that every loop makes one number.
+// The stages of a kernel, as expressions for their pixels. Most are functions that Halide inlines into their
+// readers. Stages with a loop, or made from such stages, are inlined here instead, so that every loop makes
+// one number. Halide would compute such a function for all positions read together, in memory whose size is
+// known only at call time, and kernels allocate no memory.
 class StageExpressions {
  public:
-  // keeps: the stages whose numbers are kept for a row. All must outlive this object.
+  // keeps: the stages whose values are kept for a row. All arguments must outlive this object.
   StageExpressions(const KernelSpec& spec, const std::vector<BufferParameters>& buffers,
                    const std::vector<StageSymbols>& symbols, const std::vector<bool>& keeps)
       : spec_(spec), buffers_(buffers), symbols_(symbols), keeps_(keeps), functions_(spec.stages.size()) {
@@ -223,7 +223,7 @@ class StageExpressions {
     }
   }
 
-  // A pixel of the output's loops, `x` and `y` of them.
+  // A pixel as a function of `x` and `y`, the variables of the output's loops.
   Expr pixel(int stage, const Expr& x, const Expr& y) {
     const auto s = static_cast<std::size_t>(stage);
     if (loops_[s]) return expression(s, x, y);
@@ -237,9 +237,9 @@ class StageExpressions {
 
   [[nodiscard]] const Var& x() const { return scope_.x; }
   [[nodiscard]] const Var& y() const { return scope_.y; }
-  // What is to be computed for a row beforehand.
+  // Functions to be computed for a row in advance.
   std::vector<Func>& kept() { return kept_; }
-  // Whether a pixel of the output is made by a loop.
+  // Whether an output pixel is made by a loop.
   [[nodiscard]] bool output_loops() const { return loops_.back(); }
 
  private:
@@ -278,12 +278,12 @@ class StageExpressions {
   const std::vector<StageSymbols>& symbols_;
   const std::vector<bool>& keeps_;
   LoopScope scope_;
-  std::vector<bool> loops_;      // of each stage
-  std::vector<Func> functions_;  // where they have been asked for
+  std::vector<bool> loops_;      // by stage
+  std::vector<Func> functions_;  // made on request
   std::vector<Func> kept_;
 };
 
-// How many pixels are computed at once, the most first.
+// Numbers of pixels to compute together, largest first.
 std::vector<int> vector_widths(const KernelSpec& spec, const Halide::Target& target, bool loops) {
   const int lanes = target.natural_vector_size<float>();
   int most = lanes;
@@ -291,16 +291,15 @@ std::vector<int> vector_widths(const KernelSpec& spec, const Halide::Target& tar
     if (stage.filter->on_codes())
       most = std::max(most, target.natural_vector_size(halide_type(stage.filter->input_type)));
   }
-  // Each step of a loop waits for the one before: some vectors side by side fill the time.
+  // Each step of a loop depends on the previous one. Several vectors in parallel hide the latency.
   if (loops && !spec.has(Access::gather)) most = std::max(2 * most, 4 * lanes);
   return most > lanes ? std::vector{most, lanes} : std::vector{lanes};
 }
 
-// A vector loop for each case that matters, of several rows where that pays, and a scalar one that does
-// everything else: columns at the edges, rectangles narrower than a vector. Each is written out once. The
-// last vector of a row is shifted to end with the row, so nothing is left over; and no loop is split into
-// edges and a middle, since the caller does that: with every inlined stencil the compiler would otherwise
-// write out the stages three times as often.
+// Makes a vector loop for each important case, for several rows if that pays, and a scalar loop for the rest:
+// columns at edges and rectangles narrower than a vector. Each is written out once. The last vector of a row
+// is shifted to end with the row, so there is no remainder. Loops are not split into edges and a middle,
+// because the caller does that; the compiler would write out every inlined stencil three times.
 void schedule_rows(Func& output, const Var& x, const Var& y, const KernelSpec& spec,
                    const std::vector<int>& widths, int rows, const Expr& interior,
                    const Expr& inner_columns) {
@@ -329,7 +328,8 @@ void schedule_rows(Func& output, const Var& x, const Var& y, const KernelSpec& s
   if (gathers) {
     add_vector_loops(interior == 1);
     add_vector_loops(interior == 0);
-    // Apart here too: both sides of a condition within a loop are read, and the interior's from anywhere.
+    // Separate here too: both branches of a condition in a loop are read, and those of the interior are
+    // gathers.
     output.specialize(interior == 1).never_partition_all();
     output.specialize(interior == 0).never_partition_all();
     output.specialize_fail("interior is 0 or 1");
@@ -358,7 +358,7 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
     symbols.push_back(stage_symbols(*spec.stages[s].filter, s, interior, inner_columns, built));
 
   std::vector<bool> keeps = read_in_place(spec);
-  // Without SSE4.1 rounding is a call of a function, and what is kept is rounded once more.
+  // Without SSE4.1 rounding is a function call, and kept values would be rounded once more.
   if (target.arch == Halide::Target::X86 && !target.has_feature(Halide::Target::SSE41))
     keeps.assign(keeps.size(), false);
   StageExpressions stages(spec, buffers, symbols, keeps);
@@ -407,7 +407,7 @@ Halide::Target kernel_target(machine::Isa isa) {
   }
   target.set_feature(Halide::Target::StrictFloat);
 #ifdef MILLRACE_SANITIZED
-  return target;  // a defect of a caller shows as an error instead of a stray write
+  return target;  // turns a caller's mistake into an error instead of a stray write
 #else
   return without_checks(target);
 #endif

@@ -1,7 +1,7 @@
-// The only program that holds Halide.
+// The kernel compiler: the only program that contains Halide.
 //
-//   millrace-kernel-compiler                      compiles what its standard input asks for, until that ends
-//   millrace-kernel-compiler FOLDER ISA...        for the build: the kernels of all filters
+//   millrace-kernel-compiler                      serves requests on standard input until it ends
+//   millrace-kernel-compiler FOLDER ISA...        compiles the kernels of all filters, for the build
 //
 // millrace starts it the first way, with one end of a socket as its standard input and output.
 #include "millrace/base/descriptor.h"
@@ -22,7 +22,7 @@ namespace {
 
 using image::MessageKind;
 
-// Where memory runs short, this goes before the work it serves.
+// If memory runs out, the system should kill this process before the work it serves.
 void offer_memory() {
   const Descriptor file = Descriptor::owned(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   if (file.is_open()) static_cast<void>(write_all(file.get(), std::as_bytes(std::span("1000", 4))));
@@ -43,7 +43,7 @@ std::vector<std::byte> answer_to(const image::Message& message) {
 
 int serve() {
   offer_memory();
-  // What libraries print to standard output must not get between the messages.
+  // Output that libraries print must not get between the messages.
   const Descriptor output = Descriptor::owned(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (!output.is_open() || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 1;
   const auto send = [&](std::span<const std::byte> message) {

@@ -28,7 +28,7 @@ class PairLoads final : public IRMutator {
  public:
   explicit PairLoads(std::vector<AdjacentViews> views) : views_(std::move(views)) {}
 
-  // Called for the whole kernel first, for its parts from there.
+  // Called first for the whole kernel, then recursively for its parts.
   Stmt mutate(const Stmt& stmt) override {
     if (!std::exchange(started_, true)) find_sides(stmt);
     return IRMutator::mutate(stmt);
@@ -53,9 +53,9 @@ class PairLoads final : public IRMutator {
     return IRMutator::visit(op);
   }
 
-  // In blocks of four lanes, as shuffles within 128 bits are the cheap ones: the pairs of lanes 0, 1 of every
-  // block make one vector, those of lanes 2, 3 another; their even elements are what `left` holds, their odd
-  // ones what `right` holds. Both sides write out the same loads; LLVM keeps one of each.
+  // Works in blocks of four lanes, because shuffles within 128 bits are cheap. The pairs of lanes 0 and 1 of
+  // every block form one vector, those of lanes 2 and 3 another. Their even elements are the values of
+  // `left`, the odd ones those of `right`. Both sides write out the same loads; LLVM merges them.
   Expr visit(const Load* op) override {
     const auto side = sides_.find(op->name);
     const int lanes = op->type.lanes();
@@ -78,7 +78,7 @@ class PairLoads final : public IRMutator {
     return Shuffle::make({Shuffle::make_concat(lower), Shuffle::make_concat(upper)}, chosen);
   }
 
-  // An index that lies in memory is read from there, which is cheaper than to take a vector apart.
+  // If the index is in memory, it is loaded from there, which is cheaper than extracting it from a vector.
   Expr lane(const Expr& index, int i) const {
     Expr value = index;
     if (const auto* name = index.as<Variable>(); name && values_.contains(name->name))
@@ -94,7 +94,7 @@ class PairLoads final : public IRMutator {
     return Shuffle::make_extract_element(index, i);
   }
 
-  // Names that the kernel does not read from are unknown to its code.
+  // The code contains only names that the kernel reads.
   void find_sides(const Stmt& stmt) {
     LoadedNames loaded;
     stmt.accept(&loaded);
@@ -114,7 +114,7 @@ class PairLoads final : public IRMutator {
 }  // namespace
 
 void pair_loads(Halide::Pipeline& pipeline, const std::vector<AdjacentViews>& views) {
-  pipeline.add_custom_lowering_pass(std::make_unique<PairLoads>(views).release());  // it owns the pass
+  pipeline.add_custom_lowering_pass(std::make_unique<PairLoads>(views).release());  // takes ownership
 }
 
 }  // namespace millrace::image

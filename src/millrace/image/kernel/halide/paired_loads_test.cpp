@@ -1,4 +1,4 @@
-// Loading neighbours together gives what loading them one by one gives, and really loads them together.
+// Loading neighbours in pairs gives the same result as separate loads, and really loads pairs.
 #include "millrace/image/kernel/halide/paired_loads.h"
 
 #include <array>
@@ -31,7 +31,7 @@ class PairCounter final : public IRMutator {
 
 constexpr int length = 100;  // of the output
 
-// Of a vector of reads at computed places; `kept`: the places lie in memory when the pixels are read.
+// A vector of reads at computed places. `kept`: the places are in memory when the pixels are read.
 struct Gather {
   int lanes = 1;
   bool kept = false;
@@ -40,7 +40,7 @@ struct Gather {
 
 class PairedLoads : public testing::TestWithParam<Gather> {
  protected:
-  // right(i) - 3 * left(i), or right(i) alone, at i = places(x)^1.
+  // right(i) - 3 * left(i), or only right(i), at i = places(x)^1.
   void run() {
     std::mt19937 generator(3);
     for (float& pixel : pixels_)
@@ -66,7 +66,7 @@ class PairedLoads : public testing::TestWithParam<Gather> {
 
     Halide::Pipeline pipeline(output);
     pair_loads(pipeline, {{.left = "left", .right = "right"}});
-    pipeline.add_custom_lowering_pass(new PairCounter(pairs_));  // which owns it
+    pipeline.add_custom_lowering_pass(new PairCounter(pairs_));  // takes ownership
     left.set(Halide::Buffer<float>(pixels_.data(), length));
     right.set(Halide::Buffer<float>(pixels_.data() + 1, length));
     places.set(Halide::Buffer<int>(places_.data(), length));

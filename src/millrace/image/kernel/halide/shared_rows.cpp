@@ -13,7 +13,7 @@ namespace {
 using Halide::Expr;
 using namespace Halide::Internal;
 
-// Whether there is nothing but stores of computed pixels, and how many.
+// Whether the statement consists only of stores of computed pixels, and how many.
 bool only_stores(const Stmt& stmt, int& count) {
   if (const auto* block = stmt.as<Block>())
     return only_stores(block->first, count) && only_stores(block->rest, count);
@@ -23,7 +23,7 @@ bool only_stores(const Stmt& stmt, int& count) {
   return true;
 }
 
-// The stores, with what is defined around them written out.
+// Collects the stores, with surrounding definitions substituted.
 void collect(const Stmt& stmt, std::vector<Stmt>& stores) {
   if (const auto* block = stmt.as<Block>()) {
     collect(block->first, stores);
@@ -35,7 +35,8 @@ void collect(const Stmt& stmt, std::vector<Stmt>& stores) {
   }
 }
 
-// What must stay where it is: reads of what is stored, and those that only one side of a condition allows.
+// Finds expressions that must not move: reads of stored data, and reads that only one branch of a condition
+// allows.
 class Obstacles final : public IRGraphVisitor {
  public:
   explicit Obstacles(std::set<std::string> stored) : stored_(std::move(stored)) {}
@@ -105,7 +106,7 @@ class ShareRows final : public IRMutator {
 }  // namespace
 
 void share_rows(Halide::Pipeline& pipeline) {
-  pipeline.add_custom_lowering_pass(std::make_unique<ShareRows>().release());  // it owns the pass
+  pipeline.add_custom_lowering_pass(std::make_unique<ShareRows>().release());  // takes ownership
 }
 
 }  // namespace millrace::image

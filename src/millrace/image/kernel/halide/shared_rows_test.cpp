@@ -1,4 +1,4 @@
-// Rows that are computed at once have the pixels that they have one by one, and share what they can.
+// Rows computed together have the same pixels as rows computed separately, and share work.
 #include "millrace/image/kernel/halide/shared_rows.h"
 
 #include <random>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace Halide::Internal;
 
-// A pass that changes nothing and counts vectors of pixels that are read.
+// A pass that changes nothing and counts vector reads of pixels.
 class VectorReads final : public IRMutator {
  public:
   explicit VectorReads(int& count) : count_(count) {}
@@ -39,14 +39,14 @@ class SharedRows : public testing::Test {
     plane_.set(input_);
   }
 
-  // Of a row as stencils name it, see HalideAlgebra::replicate_y.
+  // A row as stencils refer to it, see HalideAlgebra::replicate_y.
   [[nodiscard]] Halide::Expr row_sum(const Halide::Expr& y) const {
     const Halide::Expr last = Halide::cast<int>(Halide::cast<unsigned>(plane_.dim(1).extent()) - 1);
     const Halide::Expr row = Halide::clamp(y, 0, last);
     return Halide::strict_float(plane_(x_, row) + plane_(x_ + 2, row)) + plane_(x_ + 1, row);
   }
 
-  // The pixels of an expression of x_ and y_.
+  // Evaluates an expression of x_ and y_.
   Halide::Buffer<float> computed(const Halide::Expr& pixel, bool at_once) {
     Halide::Func output("output");
     output(x_, y_) = Halide::strict_float(pixel);
@@ -63,7 +63,7 @@ class SharedRows : public testing::Test {
     Halide::Pipeline pipeline(output);
     if (at_once) {
       share_rows(pipeline);
-      pipeline.add_custom_lowering_pass(new VectorReads(reads_));  // which owns it
+      pipeline.add_custom_lowering_pass(new VectorReads(reads_));  // takes ownership
     }
     return pipeline.realize({width, height});
   }
