@@ -27,7 +27,7 @@ std::optional<AddressPath> FollowedRegisters::path_to(const DataOperand& operand
 }
 
 void FollowedRegisters::go_past(const Instruction& instruction) {
-  // The function that is called may use any register.
+  // The called function may change any register.
   if (instruction.flow == Instruction::Flow::calls) known_ = 0;
   const bool understood = instruction.step && (sources_of(*instruction.step) & ~unsigned{known_}) == 0;
   if (understood) steps_.push_back(*instruction.step);

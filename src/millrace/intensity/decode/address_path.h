@@ -1,4 +1,4 @@
-// AddressPath: how the address of data follows from the registers some instructions before.
+// AddressPath: how the address of data is computed from the registers some instructions earlier.
 //
 //   mov rax, rdx; shr rax, 20; movsx rdx, byte ptr [r8+rax]     two steps and the operand [r8+rax]
 #pragma once
@@ -16,15 +16,15 @@ struct AddressPath {
   std::vector<RegisterStep> steps;  // only those that the address depends on
   DataOperand operand;
 
-  // By the registers at the beginning of the path.
+  // Computes the address from the registers at the beginning of the path.
   [[nodiscard]] std::uint64_t address(const Registers& registers) const;
 };
 
-// Follows registers from one place in the code on: what each holds is known as long as only such instructions
-// wrote it that are understood and needed no other data.
+// Follows registers through the code from one place on. A register is known as long as every instruction that
+// wrote it is understood and used only known registers.
 class FollowedRegisters {
  public:
-  // The path to where the operand's data lie now. Nothing if a register that it needs is not known.
+  // The path to the address of the operand at this point. Nothing if it needs a register that is not known.
   [[nodiscard]] std::optional<AddressPath> path_to(const DataOperand& operand) const;
   void go_past(const Instruction& instruction);
 

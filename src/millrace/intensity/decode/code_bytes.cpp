@@ -5,7 +5,7 @@
 namespace millrace::intensity {
 namespace {
 
-// A megabyte: whose code lies farther apart is read more often.
+// One megabyte. If a program's code is spread further, pages are read again more often.
 constexpr std::size_t most_pages = 256;
 
 }  // namespace
@@ -22,7 +22,7 @@ const CodeBytes::Page* CodeBytes::page_at(std::uint64_t address) {
 std::optional<Instruction> CodeBytes::instruction_at(std::uint64_t address) {
   std::array<std::byte, longest_instruction> bytes{};
   std::size_t size = 0;
-  // An instruction may go on in the next page.
+  // An instruction may continue in the next page.
   while (size < bytes.size()) {
     const Page* page = page_at(address + size);
     if (page == nullptr) break;

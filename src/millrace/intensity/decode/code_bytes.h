@@ -1,4 +1,4 @@
-// CodeBytes: the machine code of a program, page by page as it is asked for.
+// CodeBytes: the machine code of a program, read page by page on demand.
 #pragma once
 
 #include "millrace/intensity/decode/instruction.h"
@@ -14,18 +14,18 @@
 
 namespace millrace::intensity {
 
-// Used by one thread.
+// Not thread-safe.
 class CodeBytes {
  public:
   static constexpr std::size_t page_bytes = 4096;
   using Page = std::array<std::byte, page_bytes>;
-  // Reads the page that begins at an address; false where it cannot be read.
+  // Reads the page that begins at an address; false if it cannot be read.
   using Reader = std::function<bool(std::uint64_t address, Page& page)>;
   explicit CodeBytes(Reader reader) : reader_(std::move(reader)) {}
 
-  // Nothing where there is no code, or none that can be read.
+  // Returns nothing if there is no code or it cannot be read.
   [[nodiscard]] std::optional<Instruction> instruction_at(std::uint64_t address);
-  // What was read is read anew: programs make code while they run.
+  // Drops all pages, because programs generate code while they run.
   void forget() { pages_.clear(); }
 
  private:

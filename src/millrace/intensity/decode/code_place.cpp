@@ -7,14 +7,14 @@ namespace {
 
 using machine::SharedUnit;
 
-// So many instructions tell what the code does.
+// Number of instructions that characterise the code.
 constexpr int window = 24;
-// Loops of up to so many are found.
+// Longest loop that is recognised, in instructions.
 constexpr int longest_loop = 64;
-// Beyond so many another place is as likely, except in a loop, which certainly comes there.
+// Further ahead, the code may as likely have gone elsewhere. In a loop it certainly gets there.
 constexpr int nearest_data = 8;
 
-// Where it goes on, as far as the code tells.
+// Where execution continues, as far as the code tells.
 std::optional<std::uint64_t> next_of(const Instruction& instruction, std::uint64_t address) {
   const std::uint64_t following = address + instruction.length;
   switch (instruction.flow) {
@@ -25,12 +25,12 @@ std::optional<std::uint64_t> next_of(const Instruction& instruction, std::uint64
   case Instruction::Flow::branches:
     return instruction.target && *instruction.target < address ? *instruction.target : following;
   default:
-    return following;  // after a call, once it has returned
+    return following;  // after a call: where it returns to
   }
 }
 
-// A core has twice to three times as many units for integers as for vectors of them or for floats, and these
-// take longer for each.
+// A core has two to three times as many units for integers as for integer vectors or floating point, and
+// those take longer for each operation.
 constexpr double floating_point_weight = 3;
 constexpr double vector_weight = 2;
 
@@ -42,7 +42,7 @@ void add(CodePlace& place, const Instruction& instruction) {
   if (instruction.writes_memory) ++place.memory;
 }
 
-// How likely who is stopped at it waits for data.
+// Probability that a thread stopped at the instruction waits for data.
 double waits(const Instruction& instruction) {
   constexpr double unknown = 0.5;
   if (!instruction.reads_memory) return 0;
@@ -51,7 +51,7 @@ double waits(const Instruction& instruction) {
 
 void make_shares(CodePlace& place) {
   double sum = place.integer + place.fp + place.simd + place.memory;
-  // Moves between registers alone take what integers take.
+  // Moves between registers alone cost as much as integer operations.
   if (sum == 0) sum = place.integer = 1;
   for (double* share : {&place.integer, &place.fp, &place.simd, &place.memory})
     *share /= sum;
@@ -62,9 +62,9 @@ void make_shares(CodePlace& place) {
 std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code) {
   CodePlace place;
   FollowedRegisters registers;
-  std::optional<AddressPath> ahead;       // of the nearest data
-  std::optional<AddressPath> round_loop;  // of the nearest data in the rest of the loop
-  std::optional<AddressPath> last;        // of the data of `before`
+  std::optional<AddressPath> ahead;       // to the nearest data
+  std::optional<AddressPath> round_loop;  // to the nearest data in the rest of the loop
+  std::optional<AddressPath> last;        // to the data of `before`
   std::optional<Instruction> before;
   int seen = 0;
   double at_loads = 0;
@@ -90,19 +90,19 @@ std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code) {
     at = *next;
     if (at != address) continue;
     in_loop = true;
-    // A loop: what was done just before. Its registers are as they were unless it changed them itself.
+    // In a loop, `before` was executed just before. Its registers still hold unless it changed them itself.
     if (waits(*before) > place.at_load) {
       if (i < window) after_loads += waits(*before) - place.at_load;
       place.at_load = waits(*before);
     }
-    // If it did, those of its next turn reach as far.
+    // If it changed them, the registers of the next iteration reach as far.
     if (before->data && before->reads_memory)
       place.data = (before->data->needs() & before->writes) == 0 ? AddressPath{{}, *before->data} : last;
-    // The window goes round it: the shares are those of one turn.
+    // The window covers one iteration, so the shares are those of an iteration.
     break;
   }
   if (seen == 0) return std::nullopt;
-  // What was before is known in loops only.
+  // What was executed before is known only in loops.
   place.chance_at_load = (at_loads + (in_loop ? after_loads : 0)) / seen;
   if (!place.data) place.data = ahead ? ahead : in_loop ? round_loop : std::nullopt;
   make_shares(place);

@@ -1,4 +1,4 @@
-// Whatever bytes a program has where its code should be, they are read to an end, and make shares of a whole.
+// Reading must terminate for any bytes, and the shares must sum to 1.
 #include "millrace/intensity/decode/code_place.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace millrace::intensity;
-  // At the end of the address space, so that it goes on at its beginning.
+  // At the end of the address space, so that it wraps around.
   constexpr std::uint64_t start = ~std::uint64_t{0} - 2 * CodeBytes::page_bytes + 1;
   CodeBytes code([&](std::uint64_t address, CodeBytes::Page& page) {
     const std::uint64_t from = address - start;

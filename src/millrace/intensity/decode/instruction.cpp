@@ -62,7 +62,7 @@ std::optional<SharedUnit> unit_of(const ZydisDecodedInstruction& instruction,
     break;
   }
   if (instruction.meta.category == ZYDIS_CATEGORY_LOGICAL_FP && instruction.operand_count_visible > 1) {
-    // Signs of floats; but what is combined with itself makes a zero, which takes no unit.
+    // Sign manipulation of floats. A register combined with itself gives zero, which uses no unit.
     const auto sources = operands.first(instruction.operand_count_visible).last(2);
     const bool zero =
         std::ranges::all_of(
@@ -97,8 +97,9 @@ Instruction::Flow flow_of(const ZydisDecodedInstruction& instruction) {
   }
 }
 
-// Nothing where more than general registers is needed (thread-local data, vectors of addresses), and for what
-// lies at one place for good (beside the code, on the stack), which says nothing of how far data reach.
+// Returns nothing if the address needs more than general registers (thread-local data, vectors of addresses).
+// Also nothing for fixed addresses (relative to the code, or on the stack), which say nothing about how far
+// the data reach.
 std::optional<DataOperand> data_operand(const ZydisDecodedOperand& operand) {
   const auto& memory = operand.mem;
   if (memory.type != ZYDIS_MEMOP_TYPE_MEM || memory.segment == ZYDIS_REGISTER_FS ||
@@ -123,7 +124,7 @@ using StepOperation = RegisterStep::Operation;
 using StepSource = RegisterStep::Source;
 using OperandList = std::span<const ZydisDecodedOperand>;
 
-// A register of 8 to 64 bits from the lowest on, which ah is not.
+// The low 8 to 64 bits of a register; ah and its like are excluded.
 std::optional<StepSource> register_source(ZydisRegister name, bool is_signed = false) {
   const auto number = general_register(name);
   if (!number || (name >= ZYDIS_REGISTER_AH && name <= ZYDIS_REGISTER_BH)) return std::nullopt;
@@ -140,7 +141,7 @@ std::optional<StepSource> source_of(const ZydisDecodedOperand& operand, bool is_
   return std::nullopt;
 }
 
-// Nothing if the target is not a register.
+// Returns nothing if the target is not a register.
 std::optional<RegisterStep> step_to(const ZydisDecodedOperand& target, StepOperation operation) {
   if (target.type != ZYDIS_OPERAND_TYPE_REGISTER) return std::nullopt;
   const auto found = register_source(target.reg.value);
@@ -171,7 +172,7 @@ std::optional<RegisterStep> address_step(OperandList operands) {
   for (const auto& [name, source] : {std::pair{memory.base, &step->first}, {memory.index, &step->second}}) {
     if (name == ZYDIS_REGISTER_NONE) continue;
     const auto found = register_source(name);
-    // Neither beside the code nor with an address of 32 bits.
+    // Excludes code-relative and 32-bit addresses.
     if (!found || found->bits != whole_addresses) return std::nullopt;
     *source = *found;
   }
@@ -186,14 +187,14 @@ std::optional<RegisterStep> double_product(const ZydisDecodedOperand& low, const
                                            bool is_signed) {
   auto step = binary(low, StepOperation::product, register_source(with), source_of(factor));
   const auto high_target = step_to(high, StepOperation::product);
-  constexpr int least_bits = 32;  // fewer go to ax alone, or leave parts of rdx
+  constexpr int least_bits = 32;  // narrower products go to ax alone, or leave parts of rdx unchanged
   if (!step || !high_target || step->bits < least_bits) return std::nullopt;
   step->high_target = high_target->target;
   step->is_signed = is_signed;
   return step;
 }
 
-// cdqe and the like: the register's own lower half, extended.
+// cdqe and the like: extends the lower half of the register.
 RegisterStep extended_accumulator(std::uint8_t bits) {
   constexpr std::uint8_t rax = 0;
   return {.bits = bits,
@@ -201,7 +202,7 @@ RegisterStep extended_accumulator(std::uint8_t bits) {
           .first = {.from = rax, .bits = static_cast<std::uint8_t>(bits / 2), .is_signed = true}};
 }
 
-// cdq, cqo: all bits of rdx are the sign of rax.
+// cdq, cqo: fills rdx with the sign of rax.
 RegisterStep accumulator_sign(std::uint8_t bits) {
   constexpr std::uint8_t rax = 0;
   constexpr std::uint8_t rdx = 2;
@@ -212,7 +213,7 @@ RegisterStep accumulator_sign(std::uint8_t bits) {
           .second = {.from = {}, .constant = static_cast<std::uint64_t>(bits - 1)}};
 }
 
-// Nothing for what reads memory or flags, or is none of what compilers make addresses with.
+// Returns nothing for instructions that read memory or flags, or that compilers do not use for addresses.
 std::optional<RegisterStep> step_of(ZydisMnemonic mnemonic, OperandList visible, OperandList all) {
   const auto both = [&](StepOperation operation) -> std::optional<RegisterStep> {
     return binary(visible[0], operation, source_of(visible[0]), source_of(visible[1]));
@@ -246,7 +247,7 @@ std::optional<RegisterStep> step_of(ZydisMnemonic mnemonic, OperandList visible,
     return first_with(StepOperation::exclusive_disjunction, all_ones);
   case ZYDIS_MNEMONIC_SUB:
   case ZYDIS_MNEMONIC_XOR:
-    // A zero, whatever the register held.
+    // Zero, whatever the register held.
     if (same_registers()) return binary(visible[0], StepOperation::sum, StepSource{}, StepSource{});
     return both(mnemonic == ZYDIS_MNEMONIC_SUB ? StepOperation::difference
                                                : StepOperation::exclusive_disjunction);
@@ -282,7 +283,7 @@ std::optional<RegisterStep> step_of(ZydisMnemonic mnemonic, OperandList visible,
     if (visible.size() == 2) return both(StepOperation::product);
     [[fallthrough]];
   case ZYDIS_MNEMONIC_MUL: {
-    // The hidden ones are rax, read and written, and rdx.
+    // The hidden operands are rax, which is read and written, and rdx.
     if (all.size() < 3) return std::nullopt;
     return double_product(all[1], all[2], all[1].reg.value, visible[0], mnemonic == ZYDIS_MNEMONIC_IMUL);
   }
@@ -333,8 +334,8 @@ std::optional<Instruction> decode(std::span<const std::byte> code, std::uint64_t
   const bool touches = decoded.meta.category != ZYDIS_CATEGORY_PREFETCH &&
                        decoded.meta.category != ZYDIS_CATEGORY_NOP &&
                        decoded.meta.category != ZYDIS_CATEGORY_WIDENOP;
-  // Copying a string is going to memory, though the instruction does not spell it out; the stack is not
-  // meant.
+  // String instructions access memory through hidden operands. Hidden operands of other instructions are the
+  // stack, which does not count.
   const bool string = decoded.meta.category == ZYDIS_CATEGORY_STRINGOP;
   for (const ZydisDecodedOperand& operand : string ? operands : visible) {
     if (!touches || !in_memory(operand)) continue;
@@ -348,7 +349,7 @@ std::optional<Instruction> decode(std::span<const std::byte> code, std::uint64_t
         (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
       if (const auto number = general_register(operand.reg.value)) written |= 1U << *number;
   found.writes = static_cast<RegisterSet>(written);
-  // What goes to memory alone changes no register.
+  // An instruction that writes only to memory changes no register.
   if (written != 0) found.step = step_of(decoded.mnemonic, visible, operands);
   const bool goes = found.flow == Instruction::Flow::branches || found.flow == Instruction::Flow::jumps ||
                     found.flow == Instruction::Flow::calls;

@@ -36,7 +36,7 @@ std::uint64_t rotated_left(std::uint64_t value, unsigned count, unsigned bits) {
 std::uint64_t shifted(const RegisterStep& step, std::uint64_t value, std::uint64_t by) {
   using enum RegisterStep::Operation;
   const unsigned bits = step.bits;
-  // The processor looks at five bits of the count, of 64-bit values at six.
+  // The processor uses five bits of the count, six for 64-bit values.
   const auto count = static_cast<unsigned>(by & (bits == all_bits ? 63U : 31U));
   switch (step.operation) {
   case shift_left:
@@ -52,7 +52,7 @@ std::uint64_t shifted(const RegisterStep& step, std::uint64_t value, std::uint64
   }
 }
 
-// The low half first.
+// Returns the low half first.
 std::pair<std::uint64_t, std::uint64_t> product_of(const RegisterStep& step, std::uint64_t a,
                                                    std::uint64_t b) {
   if (step.bits < all_bits) {
@@ -94,7 +94,7 @@ void apply(const RegisterStep& step, Registers& registers) {
   case product: {
     const auto [low, high] = product_of(step, a, b);
     put(low, step.target, step.bits, registers);
-    // If both halves have the same target, the high one stays.
+    // If both halves have the same target, the high one is kept.
     if (step.high_target) put(high, *step.high_target, step.bits, registers);
     return;
   }

@@ -34,8 +34,8 @@ Meetings meetings(std::span<const std::uint64_t> addresses, std::uint64_t block)
   return found;
 }
 
-// Whether blocks that were seen once are not many more than those seen twice: else most of what there is was
-// not seen at all, and what was seen again are a few that are used much.
+// True if blocks seen once do not greatly outnumber blocks seen twice. Otherwise most blocks were never seen,
+// and the repeats come from a few that are used often.
 bool tells(const Meetings& seen) {
   constexpr double once_for_each_twice = 2.5;
   return seen.once <= 1 || seen.once <= once_for_each_twice * seen.twice;
@@ -43,7 +43,7 @@ bool tells(const Meetings& seen) {
 
 double bytes_of_all(std::span<const std::uint64_t> addresses) {
   if (addresses.empty()) return 0;
-  // A cache line, a page, what pages are often read ahead by, a huge page.
+  // A cache line, a page, a common read-ahead size, a huge page.
   constexpr std::array<std::uint64_t, 4> blocks{64, 4096, 65536, 2U << 20};
   double estimate = 0;
   for (const std::uint64_t block : blocks) {
@@ -59,7 +59,7 @@ using Pages = std::unordered_map<std::uint64_t, int>;
 
 std::uint64_t page_of(std::uint64_t address) { return address / static_cast<std::uint64_t>(page_bytes); }
 
-// The `most` pages that are used most.
+// The `most` most used pages.
 std::vector<std::uint64_t> hottest(const Pages& pages, std::size_t most) {
   std::vector<std::pair<int, std::uint64_t>> ranked;
   for (const auto& [page, count] : pages)

@@ -1,4 +1,4 @@
-// How much memory a thread goes through, by addresses sampled from it.
+// Estimates how much memory a thread works through, from sampled addresses.
 #pragma once
 
 #include "millrace/machine/processor/demand.h"
@@ -8,27 +8,27 @@
 
 namespace millrace::intensity {
 
-// What serves one thread, in bytes.
+// The caches that serve one thread, in bytes.
 struct CacheSizes {
   double l1 = 32 << 10;
   double l2 = 1 << 20;
   double llc = 32 << 20;
 };
 
-// Bytes, by how often samples meet again: the first hundred of a thread that walks at random through a
-// hundred distinct places meet some fifty times (Chao's estimate of the number of species). Counted in the
-// finest blocks, from a cache line to a huge page, most of which were seen more than once: in finer ones too
-// little is seen again to tell, coarser ones are not used in whole. The few pages that are used most, as many
-// as fit in `hot_bytes`, are counted by themselves: else they would meet again so often that the rest seems
-// small. 0 without samples.
+// Estimates the footprint in bytes from how often samples hit the same block (Chao's estimator of the number
+// of species). For example, the first hundred samples of a random walk over a hundred places collide about
+// fifty times. It uses the finest blocks, from a cache line to a huge page, most of which were seen more than
+// once. In finer blocks too few repeat to tell; coarser ones are not used completely. The most used pages, as
+// many as fit in `hot_bytes`, are counted separately: their many repeats would make the rest look small.
+// Returns 0 without samples.
 [[nodiscard]] double footprint_bytes(std::span<const std::uint64_t> addresses, double hot_bytes);
 
-// The level that holds so much: l1, l2, llc or dram.
+// The level that can hold this footprint: l1, l2, llc or dram.
 [[nodiscard]] machine::SharedUnit level_of(double footprint_bytes, const CacheSizes& caches);
 
-// The share of the samples that fall on the few pages which are used most, as many as fit in `bytes`. Which
-// ones these are, one half of the samples tells, and the other how much they are used; so it is not too high
-// where no page is used more than another.
+// The share of samples on the most used pages, as many as fit in `bytes`. One half of the samples chooses the
+// pages and the other half measures their use, so the share is not biased upwards if all pages are used
+// equally.
 [[nodiscard]] double share_of_hot_pages(std::span<const std::uint64_t> addresses, double bytes);
 
 }  // namespace millrace::intensity

@@ -12,7 +12,7 @@ constexpr std::size_t least_samples = 20;
 
 using Shares = std::unordered_map<std::uint64_t, double>;
 
-// Of every `step`th address, beginning with `first`.
+// Uses every `step`th address, beginning with `first`.
 Shares shares_of(std::span<const std::uint64_t> addresses, std::size_t first, std::size_t step) {
   Shares shares;
   double count = 0;
@@ -35,10 +35,10 @@ double in_common(const Shares& a, const Shares& b) {
 double overlap(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
   const std::size_t samples = std::min(a.size(), b.size());
   if (samples < least_samples) return 0;
-  // As many of both, the last ones.
+  // The same number of both, the latest ones.
   a = a.last(samples);
   b = b.last(samples);
-  // Halves, so that both sides of the ratio compare samples of one size that know nothing of each other.
+  // Halves, so that both sides of the ratio compare independent samples of the same size.
   const Shares a0 = shares_of(a, 0, 2);
   const Shares a1 = shares_of(a, 1, 2);
   const Shares b0 = shares_of(b, 0, 2);

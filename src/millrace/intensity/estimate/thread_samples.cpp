@@ -7,11 +7,11 @@ namespace millrace::intensity {
 using machine::Demand;
 using machine::SharedUnit;
 
-// Enough to tell, and few enough to be looked at often.
+// Enough for an estimate, and few enough to evaluate often.
 constexpr std::size_t most_addresses = 400;
 
-// The share of the time that waits for data. Where a thread waits for none, samples are at loads as often as
-// loads are among its instructions.
+// The share of time spent waiting for data. Without waits, samples hit loads as often as loads occur among
+// the instructions.
 double share_waiting(double at_load, double by_chance) {
   constexpr double nothing_else = 0.9;
   if (by_chance >= nothing_else) return at_load;
@@ -64,7 +64,7 @@ ThreadSamples::Estimate ThreadSamples::estimate(const CacheSizes& caches) const 
   const std::vector<std::uint64_t> data = addresses();
   const double footprint = footprint_bytes(data, caches.l1);
   const SharedUnit level = level_of(footprint, caches);
-  // Pages that are used all the time stay in the L1, however far the others reach.
+  // Pages that are used all the time stay in the L1, however far the other accesses reach.
   const double beyond_l1 = level == SharedUnit::l1 ? 0 : 1 - share_of_hot_pages(data, caches.l1);
   const auto samples = static_cast<double>(found_.size());
   const double waiting = share_waiting(at_load / samples, chance / samples) * beyond_l1;

@@ -1,4 +1,4 @@
-// ThreadSamples: what samples of one thread say of it.
+// ThreadSamples: evaluates the samples of one thread.
 #pragma once
 
 #include "millrace/intensity/decode/code_place.h"
@@ -12,34 +12,34 @@
 
 namespace millrace::intensity {
 
-// Of the last so many samples: some ten seconds of CPU time. What a thread did before that counts no more.
+// Keeps the last `most` samples, about ten seconds of CPU time. Older ones are dropped.
 class ThreadSamples {
  public:
   static constexpr std::size_t most = 1024;
-  // With fewer, nothing is said.
+  // With fewer samples there is no estimate.
   static constexpr std::size_t fewest = 20;
 
-  // One more: the place in the code where the thread was (nothing: no code could be read there), and the data
-  // that it was at, where that is known.
+  // Adds a sample: the thread's place in the code (empty: the code could not be read), and the address of its
+  // data, if known.
   void add(const std::optional<CodePlace>& place, std::optional<std::uint64_t> data_address);
-  // The thread runs another program.
+  // Call this if the thread runs another program.
   void clear();
 
-  // Samples so far, those without code too.
+  // Samples so far, including those without code.
   [[nodiscard]] std::int64_t seen() const { return seen_; }
   struct Estimate {
-    std::optional<machine::Demand> demand;  // nothing where too little is known
-    double footprint_bytes = 0;             // 0 where no address of data is known
+    std::optional<machine::Demand> demand;  // empty if too little is known
+    double footprint_bytes = 0;             // 0 if no data address is known
   };
-  // The part of the time that waits for data goes to the level that holds the footprint, what is left to
-  // units by what the instructions do; data that the L1 has wait for nothing, they take what their
-  // instructions take. Some 100 microseconds.
+  // Time spent waiting for data is attributed to the level that holds the footprint. The rest is attributed
+  // to units by the instructions. Data in the L1 cause no waits and cost only their instructions. Takes about
+  // 100 microseconds.
   [[nodiscard]] Estimate estimate(const CacheSizes& caches) const;
-  // Of the data, the last 400 at most; oldest first.
+  // Data addresses, at most the latest 400; oldest first.
   [[nodiscard]] std::vector<std::uint64_t> addresses() const;
 
  private:
-  // Small, as there are many: shares of CodePlace, and the address of data, 0 where it is not known.
+  // Kept small, because there are many: shares of CodePlace, and the data address, 0 if not known.
   struct Found {
     float integer = 0;
     float fp = 0;

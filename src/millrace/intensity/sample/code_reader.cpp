@@ -40,7 +40,7 @@ std::optional<std::pair<Descriptor, Descriptor>> socket_pair() {
   return std::pair(Descriptor::owned(ends[0]), Descriptor::owned(ends[1]));
 }
 
-// Nothing else of the process that it is a copy of stays open: locks on files, and the ends of connections.
+// Closes everything inherited from the parent: file locks would stay held and connections would stay open.
 bool keep_only_as_input(int descriptor) {
   return (descriptor == 0 || dup2(descriptor, 0) == 0) && syscall(SYS_close_range, 1U, ~0U, 0U) == 0;
 }
@@ -57,9 +57,9 @@ bool keep_only_as_input(int descriptor) {
   _exit(0);
 }
 
-// With each byte comes a socket, for a worker to take its questions from.
+// Each byte comes with a socket from which a new worker takes its requests.
 [[noreturn]] void make_workers(const CodeReader::Read& read) {
-  std::signal(SIGCHLD, SIG_IGN);  // nobody asks how they ended
+  std::signal(SIGCHLD, SIG_IGN);  // reaped automatically
   while (true) {
     char byte = 0;
     iovec buffer{&byte, sizeof byte};
@@ -110,7 +110,7 @@ bool comes_within(int socket, std::int64_t patience_ns) {
   }
 }
 
-// The owner of /proc/PID would be root where the process has made itself unreadable.
+// Reads the status file, because /proc/PID belongs to root if the process is not dumpable.
 std::optional<uid_t> user_of_program(pid_t process) {
   const std::string status = read_system_file(fmt::format("/proc/{}/status", process)).value_or("");
   constexpr std::string_view key = "\nUid:";
@@ -133,7 +133,7 @@ CodeReader::CodeReader(const Read& read, const Limits& limits) : limits_(limits)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     prctl(PR_SET_NAME, code_reader_name);
-    setsid();  // signals of a terminal are not for it
+    setsid();  // keeps terminal signals away from it
     if (!keep_only_as_input(sockets->second.get())) _exit(0);
     make_workers(read);
   }
@@ -141,7 +141,7 @@ CodeReader::CodeReader(const Read& read, const Limits& limits) : limits_(limits)
 }
 
 CodeReader::~CodeReader() {
-  // Others may hold copies of the sockets, so nobody waits for their end to be told of.
+  // Other processes may hold copies of the sockets, so closing them would not be noticed.
   late_.push_back(std::move(worker_));
   for (const Worker& worker : late_)
     if (worker.process.is_open()) syscall(SYS_pidfd_send_signal, worker.process.get(), SIGKILL, nullptr, 0U);
@@ -159,7 +159,7 @@ bool CodeReader::start_worker() {
     if (!sockets || !pass(maker_.get(), sockets->second.get())) return false;
     worker_.socket = std::move(sockets->first);
   }
-  // The caller waits once for a worker that is slow to start; later calls only look whether it has come.
+  // Waits only once for a worker that is slow to start; later calls only check whether it is there.
   pid_t number = -1;
   if (!comes_within(worker_.socket.get(), asked_before ? 0 : limits_.patience_ns)) return false;
   if (recv(worker_.socket.get(), &number, sizeof number, MSG_DONTWAIT) != sizeof number) {
@@ -179,10 +179,10 @@ void CodeReader::put_aside(pid_t process, uid_t user, std::int64_t now) {
   late_.push_back(std::exchange(worker_, {}));
 }
 
-// Those that have answered since, or have ended, are done with. What they read is of no use any more.
+// Removes workers that have replied by now, or ended. Their results are no longer needed.
 void CodeReader::look_at_late(std::int64_t now) {
   std::erase_if(late_, [&](Worker& worker) {
-    if (comes_within(worker.socket.get(), 0)) return true;  // which ends it
+    if (comes_within(worker.socket.get(), 0)) return true;  // removing it ends it
     if (now - worker.since_ns < limits_.given_up_ns) return false;
     if (given_up_.insert(worker.read).second)
       syscall(SYS_pidfd_send_signal, worker.process.get(), SIGKILL, nullptr, 0U);
@@ -202,7 +202,7 @@ bool CodeReader::read(const LivingThread& of, std::uint64_t address, CodeBytes::
     return false;
   const Asked asked{.thread = of.thread, .address = address};
   if (send(worker_.socket.get(), &asked, sizeof asked, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof asked) {
-    worker_ = {};  // killed by somebody
+    worker_ = {};  // it was killed
     return false;
   }
   if (!comes_within(worker_.socket.get(), limits_.patience_ns)) {

@@ -1,5 +1,5 @@
-// CodeReader: reads the code of other processes in a process of its own, as reading may take for ever: a page
-// may lie in a file system that is far away, or that the program's user provides (FUSE) and lets nobody read.
+// CodeReader: reads the code of other processes in a separate process, because a read may block for ever. A
+// page may be on a remote file system, or on the program user's own (FUSE).
 //
 //   CodeReader reader;   // early: it is a copy of this process
 //   CodeBytes::Page page;
@@ -21,15 +21,14 @@
 
 namespace millrace::intensity {
 
-// The name of its processes, by which others know them.
+// The name of its processes, by which other modules recognise them.
 inline constexpr const char* code_reader_name = "millrace-reader";
 
-// A page that is not there within `patience_ns` counts as one that cannot be read, and nothing of the
-// program's user is read for `user_rests_ns`. Where it does not come within `given_up_ns` either, nothing of
-// that program is read any more. So a user, whose programs are slow on purpose, takes one hundredth of the
-// caller's time.
+// A page that does not arrive within `patience_ns` counts as unreadable, and no program of that user is read
+// for `user_rests_ns`. If it does not arrive within `given_up_ns` either, that program is never read again.
+// So a user with deliberately slow programs can take at most 1 % of the caller's time.
 //
-// Used by one thread, which must not wait for children in general.
+// Not thread-safe. The thread that uses it must not wait for arbitrary children.
 class CodeReader {
  public:
   using Read = std::function<bool(pid_t thread, std::uint64_t address, CodeBytes::Page& page)>;
@@ -37,21 +36,21 @@ class CodeReader {
     std::int64_t patience_ns = 20'000'000;
     std::int64_t user_rests_ns = 2'000'000'000;
     std::int64_t given_up_ns = 1'000'000'000;
-    std::size_t most_late = 16;  // processes that wait for a page; while there are so many, nothing is read
+    std::size_t most_late = 16;  // processes that still wait for a page; beyond this number nothing is read
   };
   CodeReader();
   // `read` is called in other processes.
   CodeReader(const Read& read, const Limits& limits);
   CodeReader(const CodeReader&) = delete;
   CodeReader& operator=(const CodeReader&) = delete;
-  // Waits for nothing: processes that cannot end do so by themselves.
+  // Does not block: processes that cannot be ended now end by themselves later.
   ~CodeReader();
 
-  // As read_code_page().
+  // Like read_code_page().
   [[nodiscard]] bool read(const LivingThread& of, std::uint64_t address, CodeBytes::Page& page);
-  // Whether nothing of the program is read any more.
+  // True if the program is never read again.
   [[nodiscard]] bool gave_up(pid_t process) const { return given_up_.contains(process); }
-  // Programs that are not among them are forgotten.
+  // Forgets programs that are not in `processes`.
   void keep_only(const std::set<pid_t>& processes);
 
  private:
@@ -59,7 +58,7 @@ class CodeReader {
     Descriptor socket;
     pid_t number = -1;
     Descriptor process;
-    // Of what it reads.
+    // Describes the program that it reads.
     pid_t read = -1;
     uid_t user = 0;
     std::int64_t since_ns = 0;
@@ -69,11 +68,11 @@ class CodeReader {
   void put_aside(pid_t process, uid_t user, std::int64_t now_ns);
 
   Limits limits_;
-  Descriptor maker_;  // a process that makes workers: it holds nothing of this process's
+  Descriptor maker_;  // makes workers; shares nothing with this process
   pid_t maker_number_ = -1;
   Worker worker_;
   std::list<Worker> late_;
-  std::map<uid_t, std::int64_t> rests_;  // until when
+  std::map<uid_t, std::int64_t> rests_;  // end of each user's rest
   std::set<pid_t> given_up_;
 };
 

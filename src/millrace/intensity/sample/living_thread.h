@@ -1,4 +1,4 @@
-// LivingThread: a thread of a program, and the process that it belongs to.
+// LivingThread: a thread of a program, and its process.
 #pragma once
 
 #include <sys/types.h>

@@ -16,7 +16,7 @@ std::optional<std::uint64_t> parse_hexadecimal(std::string_view text) {
   return number;
 }
 
-// Of "5581d000-5581e000 r-xp 00001000 08:01 1234   /usr/bin/x".
+// Parses a line such as "5581d000-5581e000 r-xp 00001000 08:01 1234   /usr/bin/x".
 std::optional<MappedFile> file_of_line(std::string_view line, std::uint64_t address) {
   const std::string_view range = take_word(line);
   const std::size_t dash = range.find('-');
@@ -24,9 +24,9 @@ std::optional<MappedFile> file_of_line(std::string_view line, std::uint64_t addr
   const auto from = parse_hexadecimal(range.substr(0, dash));
   const auto to = parse_hexadecimal(range.substr(dash + 1));
   if (!from || !to || address < *from || address >= *to) return std::nullopt;
-  take_word(line);  // what is permitted
+  take_word(line);  // permissions
   const auto offset = parse_hexadecimal(take_word(line));
-  take_word(line);  // the device
+  take_word(line);  // device
   const auto inode = parse_number<std::uint64_t>(take_word(line));
   const std::size_t path = line.find('/');
   if (!offset || !inode || *inode == 0 || path == std::string_view::npos) return std::nullopt;

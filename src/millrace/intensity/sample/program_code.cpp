@@ -21,13 +21,13 @@ bool read_memory(pid_t thread, std::uint64_t address, CodeBytes::Page& page) {
   return process_vm_readv(thread, &own, 1, &others, 1, 0) == static_cast<ssize_t>(page.size());
 }
 
-// The end of a file is within a page; nothing is behind it.
+// The last page of a file may be partial; the rest is zero.
 bool read_file(pid_t thread, std::uint64_t address, CodeBytes::Page& page) {
   const auto maps = read_system_file(fmt::format("/proc/{}/maps", thread));
   const auto file = maps ? mapped_file(*maps, address) : std::nullopt;
   if (!file) return false;
-  // As the program sees its folders. Whatever lies there by now: not waited for, and only read if it is that
-  // file.
+  // Opened in the program's own root. Another file may be there by now: the open does not block, and only the
+  // mapped file is read.
   const auto opened =
       Descriptor::owned(open(fmt::format("/proc/{}/root{}", thread, file->path).c_str(),
                              O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));  // NOLINT(hicpp-signed-bitwise)

@@ -20,8 +20,8 @@
 namespace millrace::intensity {
 namespace {
 
-// The kernel's numbers of the registers, in the order in which machine code numbers them (asm/perf_regs.h,
-// which other architectures do not have): ax, cx, dx, bx, sp, bp, si, di, r8 to r15.
+// The kernel's register numbers in machine code order: ax, cx, dx, bx, sp, bp, si, di, r8 to r15. They are
+// spelled out because asm/perf_regs.h of other architectures does not have them.
 constexpr std::array<unsigned, general_registers> kernel_number{0,  2,  3,  1,  7,  6,  4,  5,
                                                                 16, 17, 18, 19, 20, 21, 22, 23};
 constexpr unsigned instruction_pointer = 8;
@@ -34,7 +34,7 @@ constexpr std::uint64_t register_mask() {
   return mask;
 }
 
-// How many of the sampled ones come before it in a record.
+// The position in a record: how many sampled registers come before it.
 constexpr std::size_t place_in_record(unsigned number) {
   std::size_t place = 0;
   for (unsigned other = 0; other < number; ++other)
@@ -73,7 +73,7 @@ void read_name(std::span<const std::byte> record, std::uint16_t misc, const Samp
                (misc & PERF_RECORD_MISC_COMM_EXEC) != 0);
 }
 
-// Not open where there is no such thread.
+// Returns a closed descriptor if there is no such thread.
 Result<Descriptor> open_event(pid_t thread, int for_each_second) {
   perf_event_attr wanted{};
   wanted.type = PERF_TYPE_SOFTWARE;
@@ -83,11 +83,11 @@ Result<Descriptor> open_event(pid_t thread, int for_each_second) {
   wanted.sample_period = second_ns / static_cast<std::uint64_t>(std::max(for_each_second, 1));
   wanted.sample_type = PERF_SAMPLE_REGS_USER;
   wanted.sample_regs_user = register_mask();
-  wanted.exclude_kernel = 1;  // all that is permitted to everybody
+  wanted.exclude_kernel = 1;  // unprivileged users may not sample the kernel
   wanted.exclude_hv = 1;
   wanted.comm = 1;
   wanted.comm_exec = 1;
-  // Nobody is woken: it is read from time to time.
+  // No wake-ups: the ring is polled.
   wanted.watermark = 1;
   wanted.wakeup_watermark = static_cast<std::uint32_t>(ring_pages * page_size());
   constexpr int any_cpu = -1;
@@ -156,8 +156,8 @@ ThreadSampler::~ThreadSampler() {
 
 void ThreadSampler::read(const SampleReader& reader) {
   auto& control = *reinterpret_cast<perf_event_mmap_page*>(ring_);
-  // Acquire and release as the kernel's side asks for: records are there before its head tells of them, and
-  // are read before the tail gives their place back.
+  // The order that the kernel's side requires. Acquire: records are written before the head announces them.
+  // Release: they are read before the tail frees their space.
   const std::uint64_t head = std::atomic_ref(control.data_head).load(std::memory_order_acquire);
   const std::uint64_t tail = control.data_tail;
   if (head == tail) return;

@@ -1,4 +1,4 @@
-// ThreadSampler: where a thread is and what its registers hold, some times in each second that it computes.
+// ThreadSampler: samples a thread's position and registers several times per second of its CPU time.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -17,35 +17,35 @@
 namespace millrace::intensity {
 
 struct Sample {
-  std::uint64_t instruction = 0;  // the one that is next
+  std::uint64_t instruction = 0;  // the next one to be executed
   Registers registers{};
 };
 
-// What the kernel has noted of a thread, as far as it matters here.
+// Receives the kernel's records of a thread.
 struct SampleReader {
   std::function<void(const Sample&)> sampled;
-  // The thread has this name now; executed: because it runs another program.
+  // The thread has a new name. executed: because it runs another program.
   std::function<void(const std::string& name, bool executed)> named;
 };
 
-// The kernel notes them by a timer of the thread's own CPU time, in memory that it shares with this process:
-// any user may ask for that, of threads of their own, where kernel.perf_event_paranoid is 2 or less. x86-64
-// alone. A thread that does not run costs nothing. Used by one thread.
+// A timer on the thread's own CPU time triggers the samples. The kernel writes them to memory shared with
+// this process. Any user may sample their own threads if kernel.perf_event_paranoid is 2 or less. x86-64
+// only. A thread that does not run costs nothing. Not thread-safe.
 class ThreadSampler {
  public:
-  // Nothing where there is no such thread, or one that is ending. Failure where it is not permitted, or too
-  // many are watched.
+  // Returns nothing if the thread does not exist or is ending. Fails if sampling is not permitted or too many
+  // threads are sampled.
   [[nodiscard]] static Result<std::optional<ThreadSampler>> begin(pid_t thread, int for_each_second);
   ThreadSampler(ThreadSampler&& other) noexcept;
   ThreadSampler& operator=(ThreadSampler&&) = delete;
   ~ThreadSampler();
 
-  // Tells of what came since the last time. To be called before there are 50 samples.
+  // Delivers the records since the last call. Call this before there are 50 samples.
   void read(const SampleReader& reader);
-  // Not sampled until resume(): switching between threads that are sampled takes a microsecond or two longer.
+  // Suspends sampling until resume(). A switch between sampled threads takes one or two microseconds longer.
   void pause();
   void resume();
-  // Samples that found no room since it began.
+  // Samples dropped for lack of space since the beginning.
   [[nodiscard]] std::int64_t lost() const { return lost_; }
 
  private:
@@ -56,11 +56,11 @@ class ThreadSampler {
   std::int64_t lost_ = 0;
 };
 
-// The records of such a ring, which begin with the kernel's perf_event_header. Whatever the bytes, it reads
-// none beyond them. Returns how many samples the kernel says were lost.
+// Parses the records of such a ring, each of which begins with a perf_event_header. Accepts any bytes and
+// never reads beyond them. Returns the number of lost samples that the kernel reports.
 std::int64_t read_records(std::span<const std::byte> records, const SampleReader& reader);
 
-// Why sampling does not work here, or "" where it does, by sampling this thread.
+// Tests sampling on this thread. Returns the reason why it does not work; "" if it does.
 [[nodiscard]] std::string why_no_sampling();
 
 }  // namespace millrace::intensity

@@ -1,19 +1,18 @@
-/* kinds [-c] SECONDS KIND...: a thread of each kind, named after it, which ends when it has used SECONDS of CPU time. An
- * example of a program whose threads use different execution units and levels of memory. With -c it prints for each how
- * much of its work it did, as a number to be compared with that of other runs.
+/* kinds [-c] SECONDS KIND...: starts a thread of each kind, named after it, that ends after SECONDS of CPU
+ * time. It is an example of a program whose threads use different execution units and levels of memory.
+ * With -c it prints how much work each thread did, for comparison with other runs.
  *
- *   int branch            integers; the same with branches that nobody can foresee
- *   fp fma libm jit       floating point: scalar, vectors, the C library's functions, code that is made at run time
+ *   int branch            integers; the same with unpredictable branches
+ *   fp fma libm jit       floating point: scalar, vectors, the C library's functions, generated code
  *   sad                   integers in vectors, as video encoders compare blocks
  *   alternate             int and fma in turn, 50 ms each
  *   copy                  copies pages within 64 KiB
- *   chase:SIZE            follows pointers through so much memory (4K, 16M)
- *   sum:SIZE triad:SIZE   reads so much from front to back, as integers, as floating point with writing
- *   random:SIZE           reads it at random; a power of two
- *   bytes:SIZE            the same, byte by byte: each load overwrites the register that told where it reads
- *   shared:SIZE           the same, in memory that all threads of this kind have in common
- *   sleep                 sleeps for SECONDS
- */
+ *   chase:SIZE            follows pointers through this much memory (4K, 16M)
+ *   sum:SIZE triad:SIZE   reads it from front to back: as integers; as floating point with writes
+ *   random:SIZE           reads it at random; SIZE must be a power of two
+ *   bytes:SIZE            the same, byte by byte: each load overwrites its own address register
+ *   shared:SIZE           the same, in memory that all threads of this kind share
+ *   sleep                 sleeps for SECONDS */
 #define _GNU_SOURCE
 #include <immintrin.h>
 #include <math.h>
@@ -29,7 +28,7 @@ struct work {
   const char* name;
   size_t size;
   char* data;
-  size_t at; /* where a walk goes on */
+  size_t at; /* where a walk continues */
   void* pointer;
   double seconds;
   long done; /* calls */
@@ -166,7 +165,7 @@ static void chase(struct work* work) {
   work->pointer = p;
 }
 
-/* One long cycle through all cache lines, in random order. */
+/* One cycle through all cache lines, in random order. */
 static void lay_pointers(struct work* work) {
   const size_t lines = work->size / 64;
   uint32_t* order = malloc(lines * sizeof(*order));

@@ -17,10 +17,10 @@
 namespace millrace::intensity {
 namespace {
 
-// Code is taken to be what it was for so long; programs that make code change it now and then.
+// How long code is assumed to stay the same; programs that generate code change it now and then.
 constexpr std::int64_t code_stays_ns = 2'000'000'000;
 constexpr std::size_t most_places = 16384;
-// Of a share of the time, threads are sampled in a row, once in so long.
+// If threads are sampled only part of the time, they are sampled without a break once in each such period.
 constexpr std::int64_t turn_ns = 10 * IntensityWatch::interval_ns;
 
 std::string read_name(pid_t thread) {
@@ -40,7 +40,7 @@ CacheSizes caches_of(const machine::Topology& topology, const machine::CpuSet& c
     sizes.l1 = static_cast<double>(cache->size_bytes);
   if (const machine::Cache* cache = topology.data_cache_of(cpu, l2))
     sizes.l2 = static_cast<double>(cache->size_bytes);
-  // Where there is no third level the second is the last.
+  // Without a third level, the second is the last.
   const machine::Cache* last = topology.last_level_cache_of(cpu);
   sizes.llc = last == nullptr ? sizes.l2 : static_cast<double>(last->size_bytes);
   return sizes;
@@ -65,7 +65,7 @@ void IntensityWatch::begin(const LivingThread& thread) {
   auto sampler = ThreadSampler::begin(thread.thread, rate_);
   if (!sampler || !*sampler) {
     refused_.insert(thread.thread);
-    // A thread that has just ended is none that is missing.
+    // A thread that has just ended is not missing.
     if (!sampler) missing_ = sampler.error().message;
     return;
   }
@@ -113,13 +113,13 @@ void IntensityWatch::read_all(std::int64_t now) {
     read(watched);
     if (paused_ || passed <= 0) continue;
     const double busy = static_cast<double>(watched.samples.seen() - before) / (rate_ * passed);
-    // A second is remembered.
+    // Averages over about a second.
     const double share = std::min(passed, 1.0);
     watched.busy += share * (std::min(busy, 1.0) - watched.busy);
   }
 }
 
-// Sampled at the beginning of each turn, for a share of it.
+// Samples at the beginning of each period, for the given share of it.
 void IntensityWatch::pace(std::int64_t now, double switches) {
   if (now - turn_begun_ns_ >= turn_ns) turn_begun_ns_ = now;
   const auto sampled_ns = static_cast<std::int64_t>(share_of_time(switches) * static_cast<double>(turn_ns));
@@ -140,7 +140,7 @@ void IntensityWatch::look(std::span<const LivingThread> living, std::int64_t now
   for (const LivingThread& thread : living)
     alive.insert(thread.thread);
   read_all(now);
-  forget_code(now);  // after that, as what has ended cannot be read anew
+  forget_code(now);  // after reading, because the code of ended programs cannot be read again
   for (auto entry = watched_.begin(); entry != watched_.end();) {
     if (alive.contains(entry->first)) {
       ++entry;
@@ -154,7 +154,7 @@ void IntensityWatch::look(std::span<const LivingThread> living, std::int64_t now
     entry = watched_.erase(entry);
   }
   std::erase_if(refused_, [&](pid_t thread) { return !alive.contains(thread); });
-  // Who remembers the ended ones is told of what was not seen of them.
+  // A caller that remembers ended threads still wants to know which of them were not observed.
   if (remember_ == 0 && refused_.empty() && watched_.size() < most_) missing_.clear();
   pace(now, switches);
   for (const LivingThread& thread : living)

@@ -1,4 +1,4 @@
-// IntensityWatch: what the threads of programs use, observed while they run.
+// IntensityWatch: observes which execution units and memory levels programs' threads use while they run.
 //
 //   IntensityWatch watch(caches_of(topology), cpus);
 //   ... four times a second: watch.look(living);
@@ -28,11 +28,11 @@
 
 namespace millrace::intensity {
 
-// The caches that serve the first of `cpus`, of the whole machine where that is empty; of the last level all
-// of it.
+// The caches that serve the first of `cpus`, or of the machine's CPUs if that is empty. The last-level cache
+// counts in full.
 [[nodiscard]] CacheSizes caches_of(const machine::Topology& topology, const machine::CpuSet& cpus);
 
-// Where what is known comes from.
+// The source of the observations.
 enum class Source {
   none,     // nothing could be observed
   samples,  // instructions and addresses, sampled by the task clock and decoded
@@ -47,9 +47,9 @@ struct ThreadIntensity {
   bool ended = false;
   std::int64_t samples = 0;
   std::optional<machine::Demand>
-      demand;                  // nothing where there were too few samples: it slept, or was too short
-  double footprint_bytes = 0;  // 0 where no address of data is known
-  double busy = 0;             // the share of the last second or so that it computed, 0 to 1
+      demand;                  // empty if there were too few samples: the thread slept or was too short
+  double footprint_bytes = 0;  // 0 if no data address is known
+  double busy = 0;             // share of about the last second in which it computed, 0 to 1
 };
 
 struct DataOverlap {
@@ -58,39 +58,38 @@ struct DataOverlap {
   double share = 0;  // 0 to 1, see overlap()
 };
 
-// Used by one thread. Changes nothing of the threads.
+// Not thread-safe. Does not change the threads.
 class IntensityWatch {
  public:
-  // So many threads at once are watched, fewer where few files may be open (RLIMIT_NOFILE); of more, those
-  // that were seen first.
+  // How many threads are watched at one time, fewer if the limit of open files (RLIMIT_NOFILE) is low.
+  // Further threads are not watched.
   static constexpr std::size_t most_threads = 256;
-  // Of ended ones so many are remembered.
+  // How many ended threads are remembered.
   static constexpr std::size_t most_ended = 4096;
-  // look() wants to be called so often.
+  // How often to call look().
   static constexpr std::int64_t interval_ns = 250'000'000;
 
-  // Reads a page of code; false where it cannot be read. What it waits for, look() waits for.
+  // Reads a page of code; false if it cannot be read. If it blocks, look() blocks.
   using CodeOf = std::function<bool(const LivingThread& of, std::uint64_t address, CodeBytes::Page& page)>;
 
-  // cpus: on how many the threads may run at once.
-  // remember: of ended threads so many are remembered, at most `most_ended`.
-  // code: null: read_code_page(), which is for programs that the caller may wait for.
+  // cpus: on how many CPUs the threads may run at one time. remember: how many ended threads to remember, at
+  // most `most_ended`. code: null means read_code_page(), which is only for programs that the caller may wait
+  // for.
   IntensityWatch(const CacheSizes& caches, int cpus, std::size_t remember = most_ended,
                  CodeOf code = nullptr);
 
-  // Reads what was sampled, begins with threads that are new and ends with those that are not among the
-  // living. now_ns: of now_ns(). switches: between threads for each second of their CPU time, as far as
-  // known.
+  // Reads new samples, starts watching new threads, and stops for threads that are not in `living`. now_ns:
+  // from now_ns(). switches: context switches per second of CPU time, as far as known.
   void look(std::span<const LivingThread> living, std::int64_t now_ns, double switches = 0);
 
-  // Living and ended ones, in the order in which they were first seen.
+  // Living and ended threads, in the order in which they were first seen.
   [[nodiscard]] std::vector<ThreadIntensity> threads() const;
-  // Which of the 16 threads with most samples share a tenth of their data or more with another one of their
-  // process. Some milliseconds.
+  // Pairs of threads of one process that share at least a tenth of their data, among the 16 threads with most
+  // samples. Takes some milliseconds.
   [[nodiscard]] std::vector<DataOverlap> overlaps() const;
 
   [[nodiscard]] Source source() const { return source_; }
-  // Why nothing is observed, or not all threads are; "" where all is well.
+  // Why threads are not observed; "" if all are.
   [[nodiscard]] const std::string& missing() const { return missing_; }
 
  private:
@@ -101,9 +100,9 @@ class IntensityWatch {
     ThreadSampler sampler;
     ThreadSamples samples;
     double busy = 0;
-    // What was last made of them; it is not made anew for each sample.
+    // The latest estimate. It is not recomputed for every sample.
     mutable ThreadSamples::Estimate estimate;
-    mutable std::int64_t estimated = 0;  // samples by then
+    mutable std::int64_t estimated = 0;  // number of samples at that time
   };
   struct Ended {
     ThreadIntensity told;
@@ -132,7 +131,7 @@ class IntensityWatch {
   Source source_ = Source::none;
   std::string missing_;
   std::map<pid_t, Watched> watched_;
-  std::set<pid_t> refused_;     // living ones that may not be sampled
+  std::set<pid_t> refused_;     // living threads that may not be sampled
   std::map<int, Ended> ended_;  // by order
   std::map<pid_t, std::unique_ptr<Code>> code_;
   std::int64_t code_read_ns_ = 0;

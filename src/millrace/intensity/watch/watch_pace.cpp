@@ -7,7 +7,7 @@ namespace millrace::intensity {
 int samples_for_each_second(int cpus) {
   constexpr int usual = 97;
   constexpr int fewest = 11;
-  // At five microseconds each.
+  // Each takes five microseconds.
   constexpr int most_of_all_cpus = 1000;
   return std::clamp(most_of_all_cpus / std::max(cpus, 1), fewest, usual);
 }

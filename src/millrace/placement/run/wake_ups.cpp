@@ -39,7 +39,7 @@ std::optional<WakeUpLook::Switches> WakeUpLook::read(pid_t thread) {
 }
 
 WakeUpLook::WakeUpLook(const std::vector<pid_t>& threads, std::int64_t run_ns) : run_ns_(run_ns) {
-  // Of thousands of threads, a sample says enough; reading all would cost too much.
+  // With thousands of threads a sample is enough; reading all would cost too much.
   constexpr std::size_t most = 64;
   for (const pid_t thread : threads) {
     if (before_.size() >= most) return;

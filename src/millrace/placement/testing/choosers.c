@@ -1,15 +1,14 @@
-/* choosers: threads that are given masks by the program itself, and start this program again, which prints
- * the mask that it began with.
+/* choosers: the program gives its own threads masks, then starts itself again; that instance prints the
+ * mask that it began with.
  *
- * choosers MODE CPU    a thread starts one by each way: "fork M", "spawn M", "shell M", "own M"
- *   itself      after it has taken CPU
- *   main        after main has taken CPU for itself, and the thread was given a mask of one
- *   by-main     after main has given it CPU
+ * choosers MODE CPU    a thread starts one instance in each way: "fork M", "spawn M", "shell M", "own M"
+ *   itself      after the thread has set its own mask to CPU
+ *   main        after main has set its own mask to CPU; the thread was given a mask of one CPU
+ *   by-main     after main has set the thread's mask to CPU
  * choosers attributes CPU    makes a thread with CPU in its attributes: "own M"
- * choosers late FILE         makes a thread as soon as FILE is there: "own M"
- * choosers class FILE        a thread chooses class batch as soon as FILE is there, and stays
- * choosers mask FILE         a thread chooses the lowest CPU as soon as FILE is there, and stays
- */
+ * choosers late FILE         makes a thread as soon as FILE exists: "own M"
+ * choosers class FILE        a thread chooses class batch as soon as FILE exists, and stays
+ * choosers mask FILE         a thread chooses the lowest CPU as soon as FILE exists, and stays */
 #define _GNU_SOURCE
 #include "masks.h"
 
@@ -92,7 +91,7 @@ static void* body(void* argument) {
 
 int main(int count, char** arguments) {
   if (count == 2) {
-    usleep(30000); /* so that it is met before it tells */
+    usleep(30000); /* so that it is seen before it reports itself */
     print_own(arguments[1]);
     return 0;
   }

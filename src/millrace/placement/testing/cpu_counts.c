@@ -1,5 +1,5 @@
-/* cpu_counts: what the main thread is told of the CPUs before and after it has made a thread, and the mask
- * that the kernel has of it: NAME MASK in each line. */
+/* cpu_counts: prints which CPUs the main thread is told about before and after it makes a thread, and the
+ * kernel's mask for it. Each line is NAME MASK. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -73,7 +73,7 @@ int main(void) {
     _exit(0);
   }
   waitpid(child, NULL, 0);
-  /* What it chooses itself it is told. */
+  /* A mask that it chooses itself is reported to it as it is. */
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &given) && CPU_ISSET(cpu, &now)) {
       cpu_set_t one;

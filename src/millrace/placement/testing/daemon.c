@@ -1,4 +1,5 @@
-/* daemon FILE [MS]: after a while becomes a daemon by forking twice, which writes its number to FILE and sleeps. */
+/* daemon FILE [MS]: waits, then becomes a daemon by forking twice. The daemon writes its process number to
+ * FILE and sleeps. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* exec_chain LENGTH: executes itself LENGTH times, every other time from a thread that is not main, and prints its mask
- * at the end. */
+/* exec_chain LENGTH: executes itself LENGTH times, alternately from main and from another thread, and
+ * prints its mask at the end. */
 #define _GNU_SOURCE
 #include "masks.h"
 

@@ -1,4 +1,5 @@
-/* The worked example of docs/exec.md: threads take the CPUs from the last to the first, one each; main keeps all. */
+/* The worked example of docs/exec.md: threads take one CPU each, from the last to the first; main keeps
+ * all CPUs. */
 #include "millrace_policy.h"
 
 int millrace_policy_version(void) { return MILLRACE_POLICY_VERSION; }

@@ -1,5 +1,4 @@
-/* late_exec MAKER PROGRAM [arguments]: executes PROGRAM once the process MAKER, which started this one, has
- * ended. */
+/* late_exec MAKER PROGRAM [arguments]: executes PROGRAM once its parent process, MAKER, has ended. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,9 +1,14 @@
-/* makers late FILE COUNT MB STEP_US: COUNT processes that each make another one, which writes its number to FILE and sleeps
- *   as a daemon does, some STEP_US one after the other once the first process has ended; with MB megabytes of memory, which
- *   takes fork() long.
- * makers keeps COUNT MB: prints "ready"; with so much memory makes COUNT processes that sleep, one after the other, and
- *   sleeps itself.
- * makers main-exits: main ends; another thread prints "ready" and, once it gets SIGUSR1, takes class other and makes a
+/* makers: programs that make processes or threads at awkward moments.
+ *
+ * makers late FILE COUNT MB STEP_US: after the first process has ended, COUNT processes make one process
+ * each,
+ *   about STEP_US apart. Each of these writes its number to FILE and sleeps, like a daemon. MB megabytes of
+ *   memory make fork() slow.
+ * makers keeps COUNT MB: prints "ready", makes COUNT sleeping processes one after the other, with MB
+ * megabytes
+ *   of memory, and sleeps itself.
+ * makers main-exits: main ends. Another thread prints "ready" and, on SIGUSR1, takes class other and makes
+ * a
  *   thread. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* A thread's own mask as the kernel's list text would have it, one CPU after the other: "0,1,3". */
+/* The calling thread's own mask as text, listing every CPU: "0,1,3". */
 #pragma once
 
 #include <sched.h>

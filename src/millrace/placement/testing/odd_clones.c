@@ -1,10 +1,12 @@
-/* odd_clones MODE: makes a child in a way that the C library does not, waits for it and prints how it ended.
+/* odd_clones MODE: makes a child in a way that the C library does not, waits for it and prints how it
+ * ended.
+ *
  *   files | vm | vfork  shares its files, its memory, or its memory while its maker waits
- *   no-signal           tells of its end by no signal
+ *   no-signal           sends no signal at its end
  *   untraced            asks not to be traced
- *   nondumpable         after its maker has closed itself to tracers and given up privileges
- *   main-exits          a thread, whose maker is main and has ended when the process exits with 11
- *   io-uring            a thread of the kernel's own within the process; exit code 77 where that is not permitted */
+ *   nondumpable         its maker first makes itself untraceable and gives up privileges
+ *   main-exits          a thread made by main, which has ended when the process exits with 11
+ *   io-uring            a kernel thread within the process; exit code 77 if that is not permitted */
 #define _GNU_SOURCE
 #include <linux/io_uring.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
-/* Makers that die before they can tell of what they made. orphans killed|exits ROUNDS: each round makes a process
- * that makes others without end, and ends it in the midst of that, by SIGKILL or as its main thread exits. What it
- * made must end too: a pipe that all of them hold open tells. Exit code 3 where one does not within a minute, which is
- * long enough for the busiest machine. */
+/* orphans killed|exits ROUNDS: makers that die before they can report what they made. Each round makes a
+ * process that makes others without end, and ends it meanwhile: by SIGKILL, or by the exit of its main
+ * thread. Its children must end too; a pipe that they all hold open shows that. Exit code 3 if one does
+ * not end within a minute, which is enough for the busiest machine. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>

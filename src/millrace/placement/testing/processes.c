@@ -1,5 +1,5 @@
-/* processes DEPTH: makes two processes, each of which does the same with DEPTH - 1, and a thread; exits with the number of
- * descendants that failed. */
+/* processes DEPTH: makes two processes that do the same with DEPTH - 1, and a thread. Exits with the
+ * number of failed descendants. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
-/* self_pinning: a thread chooses a mask for itself, the lowest CPU it may use, and prints it again 1.5 seconds later. */
+/* self_pinning: a thread pins itself to the lowest CPU it may use, and 1.5 seconds later prints that CPU
+ * and its mask. */
 #define _GNU_SOURCE
 #include "masks.h"
 

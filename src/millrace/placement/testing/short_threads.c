@@ -1,5 +1,5 @@
-/* short_threads COUNT: makes COUNT threads one after the other, each of which ends at once; prints how long making one
- * took, the median in microseconds. */
+/* short_threads COUNT: makes COUNT threads one after the other, each of which ends at once. Prints the
+ * median time to make one, in microseconds. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,13 @@
 /* signals MODE: what a parent sees of a program's end and signals.
+ *
  *   die N   ends by signal N
  *   catch   prints "ready", waits for SIGTERM, says so and exits with 5
- *   count   prints "ready", and "caught N" with each SIGUSR1; exits with the count at SIGTERM
- *   value   prints "ready", and the value that a real-time signal brings
+ *   count   prints "ready", and "caught N" for each SIGUSR1; exits with the count on SIGTERM
+ *   value   prints "ready", and the value of a real-time signal
  *   stop    stops itself, and exits with 6 when continued
- *   suspend group|self|stop  prints "ready", stops its process group or itself as editors do, exits with 6 then
- *   size N  prints "ready", exits with 0 once SIGWINCH finds its standard error N columns wide, else with 3
- *   nested  ends its thread of main while another thread goes on to exit with 8 */
+ *   suspend group|self|stop  prints "ready", stops its process group, or itself as editors do; then exits with 6
+ *   size N  prints "ready"; exits with 0 if its standard error has N columns after SIGWINCH, else with 3
+ *   nested  ends its main thread while another thread goes on to exit with 8 */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,11 @@
-/* slow_births WHEN: makes four threads that are born slowly, the later the faster, and stays for 1.5 seconds.
- *   before   each waits before it is on its way to its place: where it frees memory for the first time
- *   within   each waits on its way: where it asks for its parent for the first time
- * Both are functions of this program; static, they are the C library's, and nobody waits. */
+/* slow_births WHEN: makes four threads whose births are slow, each faster than the one before, and stays
+ * for 1.5 seconds.
+ *
+ *   before   each waits before it looks for its mask: in its first call to free()
+ *   within   each waits while it takes its mask: in its first call to getppid()
+ *
+ * Both functions are replaced by this program. In a static program the C library's are used, and nothing
+ * waits. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

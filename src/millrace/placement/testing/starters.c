@@ -1,5 +1,5 @@
-/* starters: main, once it has a place of one CPU or a second has passed, and then a thread likewise, start
- * this program by every call of the C library that starts one; each prints WHO CALL MASK. */
+/* starters: main starts this program with every C library call that can, once main is pinned to one CPU or
+ * a second has passed. Then a thread does the same. Each instance prints WHO CALL MASK. */
 #define _GNU_SOURCE
 #include "masks.h"
 
@@ -21,7 +21,7 @@ static void end(pid_t child) {
   if (child > 0) waitpid(child, NULL, 0);
 }
 
-/* Not as the C library would have it: a preloaded one may answer for it. */
+/* By system call, because a preloaded library may change the C library's reply. */
 static int cpus_of_kernel(void) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -64,7 +64,7 @@ __attribute__((noinline)) static void execute(int call, char* name) {
   _exit(99);
 }
 
-/* Waits until the kernel has given the caller a place. */
+/* Waits until the kernel has pinned the caller. */
 static void print_place(const char* who, const char* when) {
   for (int i = 0; i < 1000 && cpus_of_kernel() != 1; ++i)
     usleep(1000);

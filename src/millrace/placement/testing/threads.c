@@ -1,5 +1,5 @@
-/* threads COUNT [SECONDS]: makes COUNT threads, waits until all have begun, prints the mask that main saw at the start and
- * each thread at its own; then lets them work for SECONDS. */
+/* threads COUNT [SECONDS]: makes COUNT threads and waits until all have begun. Prints the masks that main
+ * saw at the start and that each thread saw at its start. Then lets the threads work for SECONDS. */
 #define _GNU_SOURCE
 #include "masks.h"
 

@@ -1,4 +1,4 @@
-/* tracing: traces a child of its own, as a debugger would; exits with 0 when that worked. */
+/* tracing: traces its own child like a debugger; exits with 0 if that worked. */
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>

@@ -1,5 +1,5 @@
-/* work THREADS SECONDS REPORTS: threads that hand a turn round in a ring, and print "done N" to standard error REPORTS
- * times a second; an example of a program that tells of its progress. */
+/* work THREADS SECONDS REPORTS: threads that pass a token around a ring, and print "done N" to standard
+ * error REPORTS times a second. An example of a program that reports its progress. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
