@@ -313,8 +313,7 @@ Result<FilterRef> make_formula_filter(FormulaFilterDraft draft) {
 
 FilterRef nameless_filter(std::shared_ptr<const Formula> formula) {
   FormulaFilterDraft draft{.name = "own", .formula = std::move(formula)};
-  if (draft.formula->uses(Operator::table))
-    draft.table = {0};  // kernels do not depend on the table's contents
+  if (draft.formula->uses(Operator::table)) draft.table = {0};  // kernels ignore its contents
   return kept(std::move(draft));
 }
 

@@ -65,8 +65,7 @@ struct Resize {
     return result;
   }
 
-  // The filter for `area` by an integer factor that is the same in both directions; nullptr in all other
-  // cases.
+  // The filter for `area` if both directions shrink by the same factor of 2, 3 or 4; nullptr otherwise.
   static const Filter* mean_of_blocks(const PlaneGeometry& from, const PlaneGeometry& to,
                                       ResamplingKernel kernel) {
     const int n = from.size.width / to.size.width;

@@ -21,8 +21,7 @@
 namespace millrace::image {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64}
-                                   << 20;  // limit for an object in memory; kernels have about 10^4
+constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of an object in memory; kernels have about 10^4
 
 // A stub through which code reaches a function that may be beyond a 32-bit displacement:
 //   jmp *[rip + displacement of the function's slot]

@@ -229,7 +229,6 @@ TEST_F(KernelCaches, doesNotKeepWhatIsLargerThanAllOfItMayBe) {
   EXPECT_TRUE(cache.load("small", Isa::avx2));
 }
 
-// Several processes write and remove the same few kernels while this one reads: every file found is complete.
 TEST_F(KernelCaches, whatOneMachineOfAJobCompilesTheOthersHaveButDoNotKeep) {
   const fs::path shared = scratch_.path() / "job" / "kernels";
   const auto machine = [&](const std::string& name, const std::string& build = "this build") {
@@ -260,6 +259,7 @@ TEST_F(KernelCaches, whatOneMachineOfAJobCompilesTheOthersHaveButDoNotKeep) {
   EXPECT_FALSE(machine("fourth").load(key_, Isa::avx2));
 }
 
+// Several processes write and remove the same few kernels while this one reads: every file found is complete.
 TEST_F(KernelCaches, severalProcessesMayUseOneFolderAtOnce) {
   constexpr int writers = 3;
   constexpr int rounds = 150;

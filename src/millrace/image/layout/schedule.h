@@ -51,8 +51,7 @@ struct Schedule {
   // granules. For sliding: width of a strip and rows of a step. 0: the whole plane.
   Size tile{128, 32};
   int threads = 1;
-  int frames_in_flight =
-      1;  // whole frames in parallel, with the threads divided among them; at most `threads`
+  int frames_in_flight = 1;  // whole frames in parallel, sharing the threads; at most `threads`
   machine::AffinityArrangement affinity = machine::AffinityArrangement::free;
   machine::Isa isa = machine::Isa::baseline;
   bool fresh_threads = false;  // the classical baseline: new threads for every stage

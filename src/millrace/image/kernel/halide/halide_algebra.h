@@ -172,7 +172,7 @@ class HalideAlgebra {
   }
 
  private:
-  // For stages on codes. Other stages use floats, for which `stage_.pixels` stands.
+  // Twice the bits of a code; stages on floats just use floats.
   [[nodiscard]] Halide::Type twice_the_bits(bool sign) const {
     if (stage_.pixels.is_float()) return stage_.pixels;
     return sign ? Halide::Int(2 * stage_.pixels.bits()) : Halide::UInt(2 * stage_.pixels.bits());
