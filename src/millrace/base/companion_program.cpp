@@ -49,8 +49,7 @@ fs::path companion_program(std::string_view name) {
           .lexically_normal();
   std::error_code error;
   const fs::file_status status = fs::status(installed, error);
-  const bool unknown =
-      status.type() == fs::file_type::none;  // for example in a folder without search permission
+  const bool unknown = status.type() == fs::file_type::none;  // as in a folder without access
   return fs::exists(status) || unknown ? installed : folder / name;
 }
 

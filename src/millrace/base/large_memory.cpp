@@ -43,8 +43,7 @@ void* allocate_large(std::size_t bytes) {
 
 Blocks blocks_together(std::size_t bytes) {
 #ifdef MILLRACE_SANITIZED
-  constexpr std::size_t least =
-      huge_page;  // never share a page, so that the sanitizer detects accesses outside a block
+  constexpr std::size_t least = huge_page;  // no sharing, so that the sanitizer detects overruns
 #else
   // Faulting in a huge page costs as much as 130 small pages: five blocks of this size.
   constexpr std::size_t least = std::size_t{96} << 10;

@@ -76,7 +76,7 @@ static bool take_part(struct walk* walk, char* part, bool* is_original) {
   return true;
 }
 
-/* Appends to the path for messages. Truncates it if it is longer than any path that can be opened. */
+/* Updates the path for messages. Leaves out parts beyond PATH_MAX, because no longer path can be opened. */
 static void name_part(char* at, const char* part) {
   if (strcmp(part, "..") == 0) {
     char* slash = strrchr(at, '/');

@@ -55,8 +55,7 @@ StoppableWait::Outcome StoppableWait::wait(int descriptor, short events, int tim
     if (stopped_.load(std::memory_order_acquire)) return Outcome::stopped;
     if (ready > 0 && polled[0].revents != 0) return Outcome::readable;
     if (ready > 0 || (ready < 0 && errno == EINTR)) continue;  // the event announced a limit
-    if (ready < 0 && errno != EAGAIN && errno != ENOMEM)
-      return Outcome::readable;  // the caller's read or write reports the error
+    if (ready < 0 && errno != EAGAIN && errno != ENOMEM) return Outcome::readable;  // the I/O call reports it
     if (ready == 0 && !looks) return Outcome::time_over;
     if (ready == 0) waited_ms += look_ms;
     if (limited && waited_ms >= patience_ms) return Outcome::stopped;

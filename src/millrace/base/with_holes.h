@@ -16,7 +16,7 @@ namespace millrace {
 class WithHoles final : public ByteSink {
  public:
   static constexpr std::size_t block = std::size_t{16}
-                                       << 10;  // aligned in the file; shorter runs of zeros are written
+                                       << 10;  // aligned in the file; shorter runs are written
 
   explicit WithHoles(OutputFile& file) : file_(&file) {}
 

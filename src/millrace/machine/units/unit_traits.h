@@ -59,11 +59,10 @@ struct DomainSlowdown {
 
 // How counters reveal which units a thread uses.
 struct CounterTraits {
-  double interval_s = 1;                                     // between two readings
-  std::vector<std::pair<std::string, std::string>> events;   // name in formulas, libpfm4's name
-  std::vector<std::pair<SharedUnit, CounterFormula>> usage;  // 0 to 1, for each measurable unit
-  std::vector<std::pair<std::string, CounterFormula>>
-      records;  // shown only, not used for decisions: "l2_miss"
+  double interval_s = 1;                                        // between two readings
+  std::vector<std::pair<std::string, std::string>> events;      // name in formulas, libpfm4's name
+  std::vector<std::pair<SharedUnit, CounterFormula>> usage;     // 0 to 1, for each measurable unit
+  std::vector<std::pair<std::string, CounterFormula>> records;  // shown, never used to decide: "l2_miss"
   [[nodiscard]] friend bool operator==(const CounterTraits&, const CounterTraits&) = default;
 };
 

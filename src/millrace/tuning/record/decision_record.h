@@ -52,8 +52,7 @@ struct Event {
   // Frames that the candidate ran in this trial. For declined: frames left in the stream, negative if
   // unknown.
   std::int64_t frames = 0;
-  double cost =
-      0;  // the candidate's typical cost in the trial: seconds, or the value of the deadline objective
+  double cost = 0;   // typical for the candidate in the trial: seconds, or the deadline objective's value
   double ratio = 1;  // estimate
   double low = 1;    // confidence interval of the ratio
   double high = 1;
