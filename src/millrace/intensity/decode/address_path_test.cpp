@@ -1,4 +1,4 @@
-// Addresses that are followed through registers, beside what this processor makes of the same instructions.
+// Compares addresses followed through registers with what this processor computes for the same instructions.
 #include "millrace/intensity/decode/address_path.h"
 #include "millrace/intensity/decode/code_place.h"
 
@@ -21,7 +21,7 @@ namespace {
 using Bytes = std::vector<std::uint8_t>;
 using Random = std::mt19937_64;
 
-// Numbers of registers.
+// Register numbers.
 namespace numbers {
 enum : std::uint8_t { rax = 0, rcx = 1, rdx = 2, rsp = 4, rsi = 6, rdi = 7, r8 = 8 };
 }  // namespace numbers
@@ -40,12 +40,13 @@ CodeBytes code_at_0x1000(const Bytes& bytes) {
 Registers any_registers(Random& random) {
   Registers registers{};
   for (std::uint64_t& value : registers)
-    // Also small ones, and such whose lower half is negative.
+    // Includes small values, and values whose lower half is negative.
     value = random() >> random() % 64;
   return registers;
 }
 
-// Machine code of address arithmetic, one instruction of any form that compilers use; none touches the stack.
+// Generates address arithmetic: one instruction at a time, in any form that compilers use. None touches the
+// stack.
 class Assembler {
  public:
   explicit Assembler(Random& random) : random_(random) {}
@@ -53,7 +54,7 @@ class Assembler {
   Bytes any_instruction() {
     constexpr int forms = 14;
     switch (below(forms)) {
-    case 0:  // add, or, and, sub, xor, mov of registers
+    case 0:  // add, or, and, sub, xor, mov between registers
       return with_operands(pick({0x01, 0x09, 0x21, 0x29, 0x31, 0x89}), any_register(), any_register());
     case 1:  // the same with a small constant
       return with_operands(0x83, pick({0, 1, 4, 5, 6}), any_register(), 8);
@@ -73,7 +74,7 @@ class Assembler {
       if (kind == 1) return with_operands(0x6b, any_register(), any_register(), 8);
       if (kind == 2) return with_operands(0x69, any_register(), any_register(), wide);
       const int number = pick({4, 5});
-      bits_ = std::max(bits_, 32);  // what both halves of a product go to whole
+      bits_ = std::max(bits_, 32);  // forms that write both halves of a product completely
       return with_operands(0xf7, number, any_register());
     }
     case 8:  // movzx, movsx, movsxd
@@ -102,7 +103,7 @@ class Assembler {
       return with_operands(0x11, any_register(), any_register());
     case 2:  // xchg
       return with_operands(0x87, any_register(), any_register());
-    default:  // add ah, al or the like
+    default:  // such as add ah, al
       return {0x00, static_cast<std::uint8_t>(0xc4 | below(4) << 3)};
     }
   }
@@ -120,7 +121,7 @@ class Assembler {
   }
 
  private:
-  static constexpr int wide = -1;  // a constant as wide as there is for the registers
+  static constexpr int wide = -1;  // the widest constant that the operand size has
 
   int below(int limit) { return static_cast<int>(random_() % static_cast<unsigned>(limit)); }
   int pick(std::initializer_list<int> values) {
@@ -146,7 +147,7 @@ class Assembler {
     return bytes;
   }
 
-  // Completes the REX in front as well.
+  // Also completes the REX prefix.
   void add_address(Bytes& bytes, int in_register) {
     const int base = any_register();
     const int index = any_register();
@@ -190,7 +191,7 @@ class Assembler {
 
 void append(Bytes& bytes, const Bytes& more) { bytes.insert(bytes.end(), more.begin(), more.end()); }
 
-// The registers after this processor has executed the instructions; rsp is the processor's own.
+// Executes the instructions on this processor and returns the registers; rsp stays the processor's own.
 class Native {
  public:
   Native()
@@ -200,7 +201,7 @@ class Native {
   Native& operator=(const Native&) = delete;
 
   Registers run(const Bytes& instructions, Registers registers) {
-    // push rbx, rbp, r12 to r15 and the place of the registers
+    // push rbx, rbp, r12 to r15 and the address of the registers
     Bytes code{0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, 0x57};
     for (const std::uint8_t number : all_but({numbers::rsp, numbers::rdi}))
       append(code, move(0x8b, number));
@@ -242,7 +243,7 @@ std::string text_of(const Bytes& bytes) {
   return text;
 }
 
-// Where the load reads that ends `code`, by the registers as they are then.
+// The address read by the load that ends `code`, from the registers at that point.
 std::uint64_t address_of(const Bytes& load, const Registers& registers) {
   return decode(std::as_bytes(std::span(load)), 0)->data->address(registers);
 }
@@ -296,7 +297,8 @@ TEST(AddressPath, IsRightOrNotToldIfOtherInstructionsLieOnIt) {
   EXPECT_GT(told, programs / 4);
 }
 
-// A loop that ends with a load and a jump, entered behind the load as threads are that wait for it.
+// A loop that ends with a load and a jump. It is entered after the load, where threads that wait for it are
+// sampled.
 TEST(AddressPath, OfALoadThatOverwroteItsIndexIsTheOneOfTheNextTurn) {
   Random random(3);  // NOLINT(cert-msc51-cpp): the same each time
   Assembler assembler(random);
@@ -325,7 +327,7 @@ TEST(AddressPath, OfALoadThatOverwroteItsIndexIsTheOneOfTheNextTurn) {
 struct Loop {
   const char* text;
   Bytes code;           // the whole loop
-  std::size_t waiting;  // the instruction behind the load
+  std::size_t waiting;  // the instruction after the load
   std::function<std::uint64_t(const Registers&)> address;
 };
 
@@ -384,7 +386,7 @@ INSTANTIATE_TEST_SUITE_P(
                       static_cast<std::uint64_t>(
                           static_cast<Wide>(r[numbers::rcx] * 5 + 1) * r[numbers::rsi] >> 64);
              }},
-        // mov edx,[r8+rdx*4]; jmp: one number says where the next lies
+        // mov edx,[r8+rdx*4]; jmp: each number is the index of the next
         Loop{"list_of_numbers",
              {0x41, 0x8b, 0x14, 0x90, 0xeb, 0xfa},
              4,

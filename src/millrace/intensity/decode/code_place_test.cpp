@@ -26,7 +26,7 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
 
 enum : std::uint8_t { rax = 0, rcx = 1, rsi = 6, rdi = 7 };
 
-// Machine code as an assembler makes it, and what its manual says of it.
+// Machine code from an assembler, and what the processor's manual says about it.
 struct Case {
   const char* text;
   std::vector<std::byte> code;
@@ -47,7 +47,7 @@ TEST_P(Instructions, AskForTheUnitAndTheMemoryThatTheirNamesSay) {
   EXPECT_EQ(found->reads_memory, expected.reads);
   EXPECT_EQ(found->writes_memory, expected.writes);
   EXPECT_EQ(found->data.has_value(), expected.tells_address);
-  // Cut off, it is none.
+  // Truncated, it is invalid.
   EXPECT_FALSE(decode(std::span(expected.code).first(expected.code.size() - 1), 0x1000));
 }
 
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Instruction, TellsWhereItGoesOn) {
   const auto flow_of = [](std::initializer_list<int> code) { return decode(bytes_of(code), 0x1000).value(); };
-  EXPECT_EQ(flow_of({0x75, 0xfb}).flow, Flow::branches);  // jne, five back from its end
+  EXPECT_EQ(flow_of({0x75, 0xfb}).flow, Flow::branches);  // jne, to five bytes before its end
   EXPECT_EQ(flow_of({0x75, 0xfb}).target, 0xffd);
   EXPECT_EQ(flow_of({0xeb, 0x10}).flow, Flow::jumps);
   EXPECT_EQ(flow_of({0xeb, 0x10}).target, 0x1012);
@@ -117,7 +117,7 @@ TEST(Instruction, FindsTheAddressOfItsDataByTheRegisters) {
 
 TEST(Instruction, IsNoneWhereTheBytesAreNone) {
   EXPECT_FALSE(decode({}, 0));
-  EXPECT_FALSE(decode(bytes_of({0x06}), 0));  // push es, which 64-bit code does not have
+  EXPECT_FALSE(decode(bytes_of({0x06}), 0));  // push es, which does not exist in 64-bit code
 }
 
 // Code at 0x1000, and nothing else.
@@ -142,7 +142,7 @@ TEST(CodePlace, OfALoopIsTheSharesOfOneTurn) {
     const auto place = code_place(address, code);
     ASSERT_TRUE(place) << address;
     EXPECT_DOUBLE_EQ(place->integer, 0.8) << address;  // add, inc, cmp, jne
-    EXPECT_DOUBLE_EQ(place->memory, 0.2) << address;   // what add reads
+    EXPECT_DOUBLE_EQ(place->memory, 0.2) << address;   // the memory operand of add
     EXPECT_DOUBLE_EQ(place->chance_at_load, 0.5) << address;
   }
 }
@@ -186,7 +186,7 @@ TEST(CodePlace, TellsNoAddressByARegisterThatACallMayChange) {
 }
 
 TEST(CodePlace, FollowsPointersByTheOneThatIsNext) {
-  // mov rax, [rax]; dec ecx; jne to the first: the pointer that was followed is gone.
+  // mov rax, [rax]; dec ecx; jne to the first: the pointer that was followed has been overwritten.
   CodeBytes code = code_of(bytes_of({0x48, 0x8b, 0x00, 0xff, 0xc9, 0x75, 0xf9}));
   const auto after = code_place(0x1003, code);
   ASSERT_TRUE(after && after->data);
@@ -203,7 +203,8 @@ TEST(CodePlace, IsNoneWhereNoCodeCanBeRead) {
 TEST(CodePlace, GoesOnFromPageToPage) {
   std::vector<std::byte> text(2 * CodeBytes::page_bytes, std::byte{0x90});
   const auto loop = bytes_of(summing_loop);
-  std::ranges::copy(loop, text.begin() + CodeBytes::page_bytes - 2);  // its first instruction lies in both
+  std::ranges::copy(loop,
+                    text.begin() + CodeBytes::page_bytes - 2);  // its first instruction spans both pages
   CodeBytes code = code_of(text);
   const auto place = code_place(0x1000 + CodeBytes::page_bytes - 2, code);
   ASSERT_TRUE(place);

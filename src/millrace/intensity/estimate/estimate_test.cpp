@@ -32,7 +32,7 @@ std::vector<std::uint64_t> at_random(std::uint64_t bytes, std::size_t count, Ran
   return addresses;
 }
 
-// Of a walk from front to back, again and again: one step between two samples is far.
+// A repeated walk from front to back, with long steps between two samples.
 std::vector<std::uint64_t> in_order(std::uint64_t bytes, std::size_t count, Random& random) {
   std::vector<std::uint64_t> addresses(count);
   std::uint64_t at = random() % bytes;
@@ -104,8 +104,8 @@ TEST(HotPages, AreNoneWhereNoPageIsUsedMoreThanAnother) {
 
 class Overlap : public testing::TestWithParam<int> {};
 
-// Two threads that each take so many percent of their data from the same 32 MiB and the others from 32 MiB of
-// their own: so much of their shares is the same, by definition.
+// Two threads that take this percentage of their data from the same 32 MiB and the rest from their own 32
+// MiB. By definition, that part of their shares is the same.
 TEST_P(Overlap, IsWithinATenthOfWhatTwoThreadsShare) {
   Random random(1);  // NOLINT(cert-msc51-cpp)
   const auto thread = [&](std::uint64_t own) {
@@ -186,7 +186,7 @@ TEST(Samples, PutWaitingForDataInTheLevelThatHoldsThem) {
   }
 }
 
-// Half of the samples are at loads, as half of the instructions are loads: what the caches deliver in time.
+// Half of the samples are at loads because half of the instructions are loads: the caches deliver in time.
 TEST(Samples, AtLoadsNoOftenerThanByChanceDoNotWait) {
   Random random(1);  // NOLINT(cert-msc51-cpp)
   ThreadSamples samples;

@@ -24,7 +24,7 @@ constexpr std::size_t page_bytes = CodeBytes::page_bytes;
 constexpr CodeReader::Limits soon{
     .patience_ns = 20'000'000, .user_rests_ns = 50'000'000, .given_up_ns = 60'000'000};
 
-// Another process, with a page that nobody ever gets: whoever reads it waits until that process has ended.
+// Another process, with a page that never arrives: reading it blocks until that process has ended.
 class WithPageThatNeverComes {
  public:
   WithPageThatNeverComes() {
@@ -53,7 +53,7 @@ class WithPageThatNeverComes {
   [[nodiscard]] std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(address_); }
 
  private:
-  // Null where this user may have none.
+  // Null if this user may not have one.
   static void* waiting_page() {
     const auto faults = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC));
     uffdio_api api{.api = UFFD_API, .features = 0, .ioctls = 0};
@@ -109,9 +109,9 @@ TEST(CodeReader, GivesAProgramUpWhosePageNeverComesAndGoesOnWithOthers) {
   EXPECT_FALSE(reader.gave_up(program.thread().process));
 }
 
-// Whatever the programs of a user do, the caller waits for a small share of the time.
+// Whatever a user's programs do, the caller waits only a small share of the time.
 TEST(CodeReader, LetsNoUserHaveItWaitForLong) {
-  // Pages that come late, so that nothing is given up.
+  // Pages that arrive late, but before the reader gives up.
   constexpr useconds_t late_us = 40'000;
   CodeReader reader([](pid_t, std::uint64_t, CodeBytes::Page&) { return usleep(late_us) == 0; },
                     {.patience_ns = 5'000'000, .user_rests_ns = 500'000'000});

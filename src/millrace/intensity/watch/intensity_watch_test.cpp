@@ -35,8 +35,8 @@ TEST(MappedFile, IsFoundByAddress) {
   EXPECT_EQ(found->path, "/usr/bin/my program");
   EXPECT_EQ(found->inode, 1234U);
   EXPECT_EQ(found->offset, 0x2010U);
-  EXPECT_FALSE(mapped_file(maps, 0x55820000));  // behind it
-  EXPECT_FALSE(mapped_file(maps, 0x7f000800));  // made at run time
+  EXPECT_FALSE(mapped_file(maps, 0x55820000));  // after the mapping
+  EXPECT_FALSE(mapped_file(maps, 0x7f000800));  // generated code
   EXPECT_FALSE(mapped_file(maps, 0x7ffd1000));
 }
 
@@ -69,8 +69,7 @@ std::vector<std::byte> record(std::uint32_t type, std::uint16_t misc, const std:
 }
 
 TEST(Records, AreReadWholeOrNotAtAll) {
-  // The kernel's order: the way registers are noted, then rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, rip, r8 to
-  // r15.
+  // The kernel's order: the register ABI, then rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, rip, r8 to r15.
   std::vector<std::uint64_t> values{PERF_SAMPLE_REGS_ABI_64};
   for (std::uint64_t i = 0; i < 17; ++i)
     values.push_back(100 + i);
@@ -134,7 +133,7 @@ std::vector<LivingThread> threads_of(pid_t process) {
   return threads;
 }
 
-// The program to its end.
+// Watches the program to its end.
 void watch_kinds(IntensityWatch& watch, const std::vector<std::string>& arguments) {
   const pid_t program = fork();
   if (program == 0) {
@@ -169,7 +168,7 @@ class Watch : public testing::Test {
   CacheSizes caches_{.l1 = 32 << 10, .l2 = 512 << 10, .llc = 16 << 20};
 };
 
-// As each of a program of short-lived threads is for a while.
+// For a while, this is the state of each thread of a program with short-lived threads.
 TEST_F(Watch, MissesNothingOfAThreadThatHasEndedAndIsStillListed) {
   const pid_t ended = fork();
   if (ended == 0) _exit(0);
@@ -189,10 +188,10 @@ TEST_F(Watch, TellsWhatTheThreadsOfAnotherProgramUse) {
   EXPECT_EQ(watch.source(), Source::samples);
   EXPECT_EQ(watch.missing(), "");
   auto threads = by_name(watch);
-  for (const auto& [name, unit] : {std::pair{"int", SharedUnit::integer}, std::pair{"fp", SharedUnit::fp},
-                                   std::pair{"sad", SharedUnit::simd}, std::pair{"jit", SharedUnit::fp},
-                                   std::pair{"chase:40M", SharedUnit::dram},
-                                   std::pair{"bytes:64M", SharedUnit::dram}}) {
+  for (const auto& [name, unit] :
+       {std::pair{"int", SharedUnit::integer}, std::pair{"fp", SharedUnit::fp},
+        std::pair{"sad", SharedUnit::simd}, std::pair{"jit", SharedUnit::fp},
+        std::pair{"chase:40M", SharedUnit::dram}, std::pair{"bytes:64M", SharedUnit::dram}}) {
     const ThreadIntensity& thread = threads[name];
     EXPECT_TRUE(thread.ended) << name;
     ASSERT_TRUE(thread.demand) << name << ": " << thread.samples << " samples";
@@ -205,7 +204,7 @@ TEST_F(Watch, TellsWhatTheThreadsOfAnotherProgramUse) {
 TEST_F(Watch, SeesWhichThreadsWorkOnTheSameData) {
   IntensityWatch watch(caches_, 2);
   watch_kinds(watch,
-              {"1", "shared:16M", "shared:16M", "random:16M"});  // few samples a second where it is busy
+              {"1", "shared:16M", "shared:16M", "random:16M"});  // few samples a second on a busy machine
   std::map<pid_t, std::string> names;
   for (const ThreadIntensity& thread : watch.threads())
     names[thread.thread] = thread.name;

@@ -30,7 +30,7 @@ TEST(Heritage, OfAMakerThatIsKnownIsItsOwn) {
   EXPECT_FALSE(origin.alone);
 }
 
-// The copy is made before the maker tells of it: either way round.
+// The kernel copies the state before the maker reports the birth. Both orders must work.
 TEST(Heritage, OfAMakerThatWasChangedMeanwhileIsKnownAllTheSame) {
   const GivenStates given = given_batch_and_cpu_1();
   for (const Original* family : {&free_to_go, static_cast<const Original*>(nullptr)}) {
@@ -43,7 +43,7 @@ TEST(Heritage, OfAMakerThatWasChangedMeanwhileIsKnownAllTheSame) {
   }
 }
 
-// Masks are given before classes, so there are threads between.
+// Masks are given before classes, so a thread can be born in between.
 TEST(Heritage, EachThingIsKnownByItself) {
   const Origin origin = origin_of(with(bound, {1}), &free_to_go, std::nullopt, given_batch_and_cpu_1());
   EXPECT_EQ(origin.original, free_to_go);
@@ -65,7 +65,7 @@ TEST(Heritage, OfOneThatLooksAfterItselfDoesTheSame) {
   EXPECT_TRUE(origin.alone);
 }
 
-// A program that has class batch by itself, under a plan of masks.
+// A program that has class batch of its own, under a plan of masks.
 TEST(Heritage, WhatSomebodyHadAnyhowWasNotGiven) {
   GivenStates given = given_batch_and_cpu_1();
   given.add(with(bound, {3}), bound);

@@ -26,7 +26,7 @@ class JournalTest : public testing::Test {
   std::filesystem::path folder_ = own_.path();
   [[nodiscard]] StateFolder folder() const { return std::move(StateFolder::open(folder_).value()); }
   [[nodiscard]] Result<Journal> begin() const { return Journal::begin(folder()); }
-  // Of a run that is no more; nobody holds its lock.
+  // A journal of a run that has ended: its lock is free.
   void leave_journal(const std::string& content, const std::string& name = "0123456789abcdef.journal") const {
     struct stat status{};
     ASSERT_EQ(stat("/proc/self/ns/pid", &status), 0);
@@ -80,7 +80,7 @@ TEST_F(JournalTest, ForgetsThoseThatHaveEnded) {
       .masks = {"3"}};
   EXPECT_EQ(journal->content(), expected);
   EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), expected);
-  ASSERT_TRUE(journal->add_mask({4}));  // it goes on in the new one
+  ASSERT_TRUE(journal->add_mask({4}));  // the journal continues in the new file
   expected.masks.insert("4");
   EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), expected);
 }
@@ -142,7 +142,7 @@ TEST_F(JournalTest, IsGoneWithItsRun) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-// A process that waits to be killed, with two threads' worth of attributes to change.
+// A process that sleeps until it is killed.
 class Sleeper {
  public:
   Sleeper() : number_(fork()) {
@@ -231,7 +231,7 @@ TEST_F(JournalTest, MasksThatNobodySetAndThreadsLeftAloneStayAsTheyAre) {
   EXPECT_EQ(read_original(sleeper.number())->mask, before->mask);
 }
 
-// As it is after the cpuset has become what is `open`, of which the kernel may remember what was given.
+// The state after the cpuset changed to `open`, when the kernel may remember the given mask.
 TEST_F(JournalTest, WhatTheKernelMadeOfAMaskThatWasGivenIsGivenBack) {
   const Sleeper sleeper;
   const auto before = read_original(sleeper.number());
@@ -240,7 +240,7 @@ TEST_F(JournalTest, WhatTheKernelMadeOfAMaskThatWasGivenIsGivenBack) {
   const CpuSet one = before->mask.first(1);
   const CpuSet rest = before->mask - one;
   JournalContent content;
-  // Beside these, one that no such thread could have.
+  // Besides these, a mask that no such thread can have.
   content.masks = {CpuSet{CpuSet::limit - 1}.to_string(), (one | CpuSet{CpuSet::limit - 1}).to_string()};
   Original original = *before;
   original.any_cpu = true;
@@ -286,7 +286,7 @@ TEST_F(JournalTest, OfAThreadThatLooksAfterItselfWhatItWasGivenAndStillHasIsGive
   has(chosen, machine::SchedulingClass::batch);
   EXPECT_EQ(restore(content).threads, 1);
   EXPECT_TRUE(becomes(chosen, machine::SchedulingClass::other));
-  // What others were given it has chosen, later.
+  // It later chose a state that others were given.
   content.masks = {chosen.to_string()};
   content.attributes = {{machine::SchedulingClass::batch, 0}};
   its = {.mask = given};
@@ -335,7 +335,7 @@ TEST_F(JournalTest, OtherFilesInTheFolderAreKept) {
 TEST_F(JournalTest, ARunInAnotherPidNamespaceIsJudgedByItsLockAlone) {
   const auto journal = begin();
   ASSERT_TRUE(journal);
-  // Whoever looks from another namespace knows neither the process nor its number: a lock says that it goes
+  // Seen from another namespace, the process's number has no meaning, but the lock shows that the run goes
   // on.
   ASSERT_EQ(restore_left_behind(folder()).threads, 0);
   EXPECT_TRUE(std::filesystem::exists(path_of(*journal)));
@@ -365,7 +365,7 @@ TEST_F(JournalTest, AClassThatNobodySetStays) {
   JournalContent content;
   content.processes[sleeper.id()].original = *before;
   content.attributes.insert({machine::SchedulingClass::batch, 20'000'000});
-  // The program's own choice, made since.
+  // The program's own, later choice.
   ASSERT_TRUE(
       machine::change_scheduling(sleeper.number(), {.scheduling_class = machine::SchedulingClass::batch}));
   EXPECT_EQ(restore(content).threads, 0);
@@ -375,7 +375,7 @@ TEST_F(JournalTest, AClassThatNobodySetStays) {
   EXPECT_EQ(read_original(sleeper.number()), *before);
 }
 
-// As where the folder of a session is cleared away at its end, while the run goes on.
+// As if the session's runtime folder were removed at its end while the run goes on.
 TEST_F(JournalTest, OnceItWasRemovedItTakesNothingAnyMore) {
   auto journal = begin();
   ASSERT_TRUE(journal);
@@ -385,12 +385,12 @@ TEST_F(JournalTest, OnceItWasRemovedItTakesNothingAnyMore) {
   EXPECT_TRUE(journal->is_lost());
   EXPECT_FALSE(journal->add_process(process, original));
   EXPECT_FALSE(journal->add_mask({4}));
-  // What is in it already, too: nobody finds it there.
+  // Lines that were already in it fail as well, because the file can no longer be found.
   EXPECT_FALSE(journal->add_mask({3}));
   const auto again = journal->add_attributes({machine::SchedulingClass::batch, 20});
   ASSERT_FALSE(again);
   EXPECT_NE(again.error().message.find("was removed"), std::string::npos) << again.error().message;
-  // One made anew has all of it.
+  // A new file has all lines.
   ASSERT_TRUE(journal->forget_ended());
   EXPECT_FALSE(journal->is_lost());
   EXPECT_TRUE(journal->add_mask({3}));

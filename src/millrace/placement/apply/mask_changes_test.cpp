@@ -15,7 +15,7 @@ using machine::CpuSet;
 
 constexpr int cpus = 3;
 
-// All sets of the CPUs, but for the empty one.
+// All non-empty sets of the CPUs.
 std::vector<CpuSet> all_sets() {
   std::vector<CpuSet> sets;
   for (unsigned bits = 1; bits < 1U << cpus; ++bits) {
@@ -27,12 +27,13 @@ std::vector<CpuSet> all_sets() {
   return sets;
 }
 
-// What the kernel does with the masks of threads in one control group (kernel/sched/core.c,
+// A model of how the kernel treats masks of the threads in a control group (kernel/sched/core.c,
 // kernel/cgroup/cpuset.c).
 struct ModelKernel {
   KernelMasks kind = KernelMasks::remembers;
-  bool root_group = false;  // whose threads no cpuset confines
-  // A thread that is awake as the last CPU of its mask goes offline is moved at once, and its mask forgotten.
+  bool root_group = false;  // its threads are not confined by a cpuset
+  // If a thread is awake when the last CPU of its mask goes offline, it is moved at once and its mask is
+  // forgotten.
   bool awake = true;
   CpuSet cpuset = CpuSet::range(0, cpus - 1);
   CpuSet online = CpuSet::range(0, cpus - 1);
@@ -60,7 +61,7 @@ struct ModelKernel {
       thread.mask = remembered ? *thread.asked & open() : open();
     }
   }
-  // False where nothing changes.
+  // Returns false if nothing changes.
   bool set_cpuset(const CpuSet& to) {
     if (root_group || to == cpuset || !to.intersects(online)) return false;
     cpuset = to;
@@ -81,7 +82,7 @@ struct ModelKernel {
   }
 };
 
-// Everything that may happen to a group: its cpuset becomes another, a CPU comes or goes.
+// All possible events: the cpuset changes, or a CPU goes online or offline.
 std::vector<std::function<bool(ModelKernel&)>> all_events() {
   std::vector<std::function<bool(ModelKernel&)>> events;
   for (const CpuSet& set : all_sets())
@@ -91,7 +92,7 @@ std::vector<std::function<bool(ModelKernel&)>> all_events() {
   return events;
 }
 
-// After each sequence of at most so many events.
+// Calls `then` after each sequence of at most `most` events.
 void after_events(const ModelKernel& kernel, int most, const std::function<void(const ModelKernel&)>& then) {
   static const auto events = all_events();
   then(kernel);
@@ -109,7 +110,7 @@ void on_all_kernels(const std::function<void(const ModelKernel&)>& then) {
         then({.kind = kind, .root_group = root_group, .awake = awake});
 }
 
-// A thread that is looked at after each event, by what the last look found.
+// A thread that is checked after each event, starting from the result of the previous check.
 struct Watched {
   CpuSet asked;
   CpuSet had;
@@ -170,7 +171,7 @@ TEST(MaskChanges, AreTheProgramsWhereTheKernelCouldNotHaveMadeThem) {
           ModelKernel changed = later;
           if (!changed.ask(0, chosen)) continue;
           const CpuSet seen = changed.seen(0);
-          // What the kernel may have made of it, too, tells nothing.
+          // A choice that the kernel could also have made is ambiguous.
           if (seen == watched.had || seen == confined(mask, changed.open()) ||
               (changed.open() != watched.open_then && seen == changed.open()))
             continue;
@@ -183,7 +184,7 @@ TEST(MaskChanges, AreTheProgramsWhereTheKernelCouldNotHaveMadeThem) {
   EXPECT_GT(found, 100);
 }
 
-// As restore() does it, also long after anybody has looked.
+// Restores like restore(), possibly long after the last check.
 void give_back(ModelKernel& kernel, const CpuSet& given, const CpuSet& original, bool any_cpu) {
   if (!is_made_of(given, kernel.seen(0), kernel.open())) return;
   EXPECT_TRUE(kernel.ask(0, to_give_back(original, any_cpu, kernel.open())));
@@ -211,7 +212,7 @@ TEST(MaskChanges, LeaveNothingOnceAThreadWasGivenBackWhatItHad) {
 
 TEST(MaskChanges, GiveBackToThreadsTheMasksThatTheyHadThemselves) {
   on_all_kernels([](const ModelKernel& fresh) {
-    if (fresh.kind == KernelMasks::forgets) return;  // nobody would have the mask any more
+    if (fresh.kind == KernelMasks::forgets) return;  // the mask is lost
     for (const CpuSet& own : all_sets())
       for (const CpuSet& given : all_sets()) {
         ModelKernel placed = fresh;
@@ -221,7 +222,7 @@ TEST(MaskChanges, GiveBackToThreadsTheMasksThatTheyHadThemselves) {
           ModelKernel restored = later;
           give_back(restored, given, own, false);
           after_events(restored, 1, [&](const ModelKernel& in_the_end) {
-            // Who was moved at once, as its last CPU went offline, has no mask of its own any more.
+            // A thread that was moved when its last CPU went offline no longer has a mask of its own.
             if (own.intersects(later.open()) && in_the_end.threads[0].asked && in_the_end.threads[1].asked) {
               EXPECT_EQ(in_the_end.seen(0), in_the_end.seen(1));
             }

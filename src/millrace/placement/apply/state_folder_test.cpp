@@ -21,7 +21,7 @@ using testing::HasSubstr;
 constexpr uid_t somebody = 65534;
 constexpr uid_t somebody_else = 65533;
 
-// Whether `work` said yes, in a process of its own.
+// Runs `work` in a child process and returns its result.
 bool in_process(const std::function<bool()>& work) {
   const pid_t child = fork();
   if (child == 0) _exit(work() ? 0 : 1);

@@ -24,7 +24,7 @@ namespace {
 
 using machine::CpuSet;
 
-// Threads of this process that wait until the object is gone.
+// Threads of this process that wait until the object is destroyed.
 class Waiting {
  public:
   explicit Waiting(int count) : begun_(count) {
@@ -47,7 +47,7 @@ class Waiting {
   std::vector<std::jthread> threads_;
 };
 
-// The first CPU that is allowed, for each thread.
+// Gives each thread the first allowed CPU.
 Policy first_allowed() {
   return {[](const Surroundings& surroundings, std::span<const ThreadView> threads) {
             return std::vector<ThreadPlan>(threads.size(), {.mask = surroundings.allowed.first(1)});
@@ -63,7 +63,7 @@ class ThreadRegisterTest : public testing::Test {
       .topology = nullptr, .allowed = machine::current_thread_affinity().value(), .load = {}};
 };
 
-// How many views of threads a policy was shown while so many were born.
+// How many thread views a policy received in total during this many births.
 std::size_t views_shown(Surroundings surroundings, Journal& journal, int births, bool each_by_itself) {
   std::size_t shown = 0;
   Policy policy = {[&shown](const Surroundings&, std::span<const ThreadView> threads) {
@@ -106,7 +106,7 @@ TEST_F(ThreadRegisterTest, NewcomersToACrowdArePlannedWithTheNextLook) {
   EXPECT_EQ(most, 301U);
 }
 
-// A child is found when its maker has ended, as by polling.
+// A child that is found after its maker has ended, as with polling.
 TEST_F(ThreadRegisterTest, WhatWasInheritedFromAMakerThatIsGoneIsKnown) {
   const auto before = read_original(0).value();
   if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
@@ -117,7 +117,7 @@ TEST_F(ThreadRegisterTest, WhatWasInheritedFromAMakerThatIsGoneIsKnown) {
   ASSERT_TRUE(threads.process_began(maker));
   ASSERT_EQ(read_original(maker)->scheduling_class, machine::SchedulingClass::batch);
   threads.thread_ended(maker);
-  // Born with what the maker had been given.
+  // Born with the state that its maker had been given.
   const ForkedProcess child_process([] {
     std::ignore = machine::change_scheduling(0, {.scheduling_class = machine::SchedulingClass::batch});
     pause();
@@ -130,7 +130,7 @@ TEST_F(ThreadRegisterTest, WhatWasInheritedFromAMakerThatIsGoneIsKnown) {
   EXPECT_EQ(read_original(child)->scheduling_class, machine::SchedulingClass::other);
 }
 
-// By a shim, which nobody has told of yet.
+// Set by a shim that has not reported it yet.
 TEST_F(ThreadRegisterTest, MasksThatWereLaidReadyAreNobodysChoice) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet one = surroundings_.allowed.first(1);
@@ -146,7 +146,7 @@ TEST_F(ThreadRegisterTest, MasksThatWereLaidReadyAreNobodysChoice) {
   EXPECT_TRUE(threads.counts().left_alone.empty());
 }
 
-// By a shim that gave it its mask, which says nothing of its class.
+// The shim gave it its mask, which says nothing about its class.
 TEST_F(ThreadRegisterTest, AClassThatAThreadChoseBeforeItWasToldOfStays) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
@@ -168,7 +168,7 @@ TEST_F(ThreadRegisterTest, AClassThatAThreadChoseBeforeItWasToldOfStays) {
   }
 }
 
-// From its maker, which was given that.
+// Inherited from its maker, which was given the class.
 TEST_F(ThreadRegisterTest, AClassThatAThreadInheritedBeforeItTookItsMaskIsNoChoice) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const auto before = read_original(0).value();
@@ -189,7 +189,7 @@ TEST_F(ThreadRegisterTest, AClassThatAThreadInheritedBeforeItTookItsMaskIsNoChoi
   EXPECT_TRUE(same_but_nice(read_original(thread).value(), before));
 }
 
-// It was found when its own choice was made already, with a class that it had inherited.
+// It was found after it had chosen its mask, with an inherited class.
 TEST_F(ThreadRegisterTest, WhoLooksAfterItsMaskIsGivenBackItsClassInTheEnd) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const auto before = read_original(0).value();
@@ -230,7 +230,7 @@ TEST_F(ThreadRegisterTest, WhoIsToldOfAfterTheEndIsGivenBackWhatItInherited) {
   EXPECT_EQ(threads.counts().births, births) << "but it is none of the run";
 }
 
-// Its number goes before the execution is told of, and with it all that was known of it.
+// Its number goes before the exec is reported, and with it everything known about it.
 TEST_F(ThreadRegisterTest, AnExecutedProgramIsGivenBackWhatAForgottenThreadWasGiven) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet one = surroundings_.allowed.first(1);
@@ -246,7 +246,8 @@ TEST_F(ThreadRegisterTest, AnExecutedProgramIsGivenBackWhatAForgottenThreadWasGi
   EXPECT_EQ(threads.alive(), 1);
 }
 
-// Another process stands for the thread: the register finds it where it is not, as one that is gone.
+// Another process stands in for the thread. The register does not find it in its process and treats it as
+// gone.
 TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet one = surroundings_.allowed.first(1);
@@ -264,14 +265,14 @@ TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
   ASSERT_TRUE(threads.process_began(program));
   threads.thread_began(thread, program);
   ASSERT_EQ(machine::thread_affinity(thread), one);
-  // As it would be had the thread executed a program.
+  // The state if the thread had executed a program.
   ASSERT_TRUE(machine::bind_thread(program, one));
   std::ignore = threads.observe();
   EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
 }
 
-// Once there is another thread.
+// Applies once there is another thread.
 Policy main_at(const machine::CpuSet& place) {
   return with_main_at_first_birth([place](const Surroundings&, std::span<const ThreadView> views) {
     std::vector<ThreadPlan> plans(views.size());
@@ -281,7 +282,7 @@ Policy main_at(const machine::CpuSet& place) {
   });
 }
 
-// By a shim, before its first thread, which nobody tells of.
+// By the shim, before its first thread, without a report.
 TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNothing) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet last = surroundings_.allowed - surroundings_.allowed.first(1);
@@ -307,7 +308,8 @@ TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNot
   EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
 }
 
-// A process whose main thread begins to make its first one, for which it takes its place or is given it.
+// Makes a process whose main thread is about to make its first thread; main takes its mask itself or is given
+// it.
 bool begins_its_first(ThreadRegister& threads, pid_t program, const machine::CpuSet& place, bool by_itself) {
   if (!threads.process_began(program)) return false;
   EXPECT_EQ(threads.lay_main_ready(), place);
@@ -316,7 +318,8 @@ bool begins_its_first(ThreadRegister& threads, pid_t program, const machine::Cpu
   return true;
 }
 
-// Observations may come between its place and the birth, whether it took the one or was given it.
+// Observations may come between the pinning of main and the birth, whether main took its mask or was given
+// it.
 TEST_F(ThreadRegisterTest, AMainThreadKeepsItsPlaceUntilItsFirstThreadMayBeSeen) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet place = surroundings_.allowed.first(1);
@@ -375,7 +378,7 @@ TEST_F(ThreadRegisterTest, AProgramThatIsExecutedBeginsWithAllCpusThoughMainWasI
   }
 }
 
-// Of its mask the board knows, of its class nobody but this.
+// The board knows about masks, but only the register knows about classes.
 TEST_F(ThreadRegisterTest, NothingIsLaidReadyForAMainThreadThatLooksAfterItsClass) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
@@ -492,7 +495,7 @@ TEST_F(ThreadRegisterTest, AProcessThatPutsBackWhatItsMakerHadBeforeIsNotTakenTo
   ASSERT_TRUE(comes_to_have(maker.number(), place));
   const ForkedProcess made;
   ASSERT_TRUE(machine::bind_thread(made.number(), place)) << "as one that its maker has forked";
-  puts_back = made.number();  // its shim, after it was looked at
+  puts_back = made.number();  // by its shim, after it was observed
   ASSERT_TRUE(threads.process_began(made.number()));
   EXPECT_TRUE(comes_to_have(made.number(), place));
   EXPECT_TRUE(threads.counts().left_alone.empty());
@@ -524,14 +527,14 @@ TEST_F(ThreadRegisterTest, StartersThatEndedAreForgottenWhateverTheyWereAboutToD
   }
 }
 
-// A group of which the test says what is open to it, and the kernel that makes masks of that, both in turn:
-// threads are given the masks that such a kernel would give them.
+// A group for which the test sets the open CPUs, with either kind of kernel. Threads get the masks that such
+// a kernel would give them.
 class ConfinedThreads : public ThreadRegisterTest, public testing::WithParamInterface<KernelMasks> {
  protected:
   void SetUp() override {
     if (all_.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   }
-  // Until its thread has `mask`: a main thread is given one once its process has settled.
+  // Waits until the thread has `mask`: a main thread is given one once its process has settled.
   void follow(ThreadRegister& threads, const CpuSet& mask) {
     threads.ask_open([this](pid_t) { return open_; }, GetParam());
     ASSERT_TRUE(threads.process_began(child_.number()));
@@ -543,7 +546,7 @@ class ConfinedThreads : public ThreadRegisterTest, public testing::WithParamInte
       return this->mask() == mask;
     });
   }
-  // asked: of the only thread.
+  // asked: the requested mask of the only thread.
   void becomes_open(const CpuSet& open, const CpuSet& asked) {
     open_ = open;
     const CpuSet mask = GetParam() == KernelMasks::forgets ? open : confined(asked, open);
@@ -637,7 +640,7 @@ TEST_F(ThreadRegisterTest, PoliciesSeeTheLoadOfTheMomentAtEachBirth) {
   EXPECT_GT(seen, 0U);
 }
 
-// As `make -j` has them.
+// As with `make -j`.
 TEST_F(ThreadRegisterTest, ProcessesOfOneThreadGetTheListsThatTheUserNamed) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet one = surroundings_.allowed.first(1);

@@ -16,7 +16,7 @@
 namespace millrace::placement {
 namespace {
 
-// A shim, and its board as a program maps it that was told of it by its environment.
+// A shim, and its board as a program maps it that found it through its environment.
 class BirthShimTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -183,7 +183,7 @@ TEST(BirthShim, KeepsADescriptorFreeThatTheProgramIsGivenForSomethingElse) {
   }
 }
 
-// As when it is killed while the program is being loaded.
+// As if millrace were killed while the program is being loaded.
 TEST(BirthShim, AProgramThatIsLoadedWhenMillraceHasEndedFindsNothingOfIt) {
   auto output = make_pipe();
   ASSERT_TRUE(output);

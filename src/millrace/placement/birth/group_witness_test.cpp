@@ -14,7 +14,7 @@
 namespace millrace::placement {
 namespace {
 
-// In a process that leads a group of its own: exit code 0 where `test` is true.
+// Runs `test` in a process that leads its own group. Returns whether it was true.
 bool in_a_group_of_its_own(const std::function<bool()>& test) {
   const pid_t child = fork();
   if (child == 0) {
@@ -47,7 +47,7 @@ TEST(GroupWitness, SeesSignalsToTheGroupAndNoOthers) {
     })) << signal;
 }
 
-// As one that has to wait for a CPU for long.
+// Like a witness that has to wait long for a CPU.
 TEST(GroupWitness, ThatIsSlowToTellIsWaitedFor) {
   EXPECT_TRUE(in_a_group_of_its_own([] {
     ForwardedSignals signals;
@@ -69,7 +69,7 @@ TEST(GroupWitness, ThatIsSlowToTellIsWaitedFor) {
   }));
 }
 
-// Whether the witness has told of all that it got.
+// Waits until the witness has reported everything it received.
 bool has_told(const GroupWitness& witness) {
   return eventually([&] {
     if (is_pending(witness.process(), SIGUSR1)) return false;
@@ -77,7 +77,7 @@ bool has_told(const GroupWitness& witness) {
   });
 }
 
-// This process gets them as one.
+// This process receives them as one signal.
 TEST(GroupWitness, SignalsThatCameAsOneAreAnsweredForAsOne) {
   EXPECT_TRUE(in_a_group_of_its_own([] {
     ForwardedSignals signals;

@@ -142,7 +142,7 @@ TEST(DaemonSettings, AreTheDefaultsWhereThereIsNoFileUnlessItWasNamed) {
   EXPECT_FALSE(read_daemon_settings(folder.path(), false));
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   for (const std::string& path : {folder / "pipe", std::string("/dev/zero")}) {
-    const auto refused = read_daemon_settings(path, true);  // and nobody waits for a writer
+    const auto refused = read_daemon_settings(path, true);  // and does not wait for a writer
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::usage);
     EXPECT_THAT(refused.error().message, HasSubstr("'" + path + "': no regular file"));
@@ -163,7 +163,7 @@ TEST(Patterns, FitAsInAShell) {
   EXPECT_FALSE(fits_pattern("x264", "x264 "));
 }
 
-// As the words say, without a thought of how long it takes.
+// A literal implementation of the definition, however slow.
 bool fits_by_trying(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern.front() == '*')
@@ -190,7 +190,7 @@ TEST(Patterns, FitWhatTryingEverythingFits) {
     fit += fits ? 1 : 0;
   }
   EXPECT_GT(fit, 1000);
-  // Across the words in which places are counted.
+  // Crosses the boundaries of the words that hold the places.
   for (std::size_t length = 60; length < 140; ++length) {
     std::string text(length, 'a');
     EXPECT_TRUE(fits_pattern("*" + std::string(length, '?'), text));
@@ -210,7 +210,7 @@ TEST(Patterns, TakeNoLongerThanTheirLengthsWhoeverMadeThem) {
   EXPECT_FALSE(fits_pattern("*" + std::string(half, 'a') + "b", text));
   EXPECT_FALSE(fits_pattern("*a*a*a*a*a*a*a*a*a*a*a*a*b", text));
   constexpr std::int64_t most_ns =
-      1'000'000'000;  // a step for each pair of bytes takes several times as long
+      1'000'000'000;  // one step for each pair of bytes would take several times as long
   EXPECT_LT(thread_cpu_time_ns() - before, most_ns);
 }
 
@@ -220,7 +220,7 @@ TEST(ProcessIdentity, IsReadFromWhatTheKernelSays) {
   EXPECT_FALSE(parse_process_meant_by("pos:\t0\nflags:\t0100000\nPidx: 5\n"));
   const auto users = parse_users("Name:\tx\nUmask:\t0022\nUid:\t1000\t0\t1000\t1000\nGid:\t5\n");
   ASSERT_TRUE(users);
-  EXPECT_FALSE(users->all(1000));  // set-user-ID: not its user's own
+  EXPECT_FALSE(users->all(1000));  // set-user-ID: not entirely its user's
   EXPECT_TRUE(parse_users("Uid:\t7\t7\t7\t7")->all(7));
   EXPECT_FALSE(parse_users("Uid:\t7\t7"));
   EXPECT_EQ(parse_cgroup("4:memory:/m\n0::/user.slice/a:b\n"), "/user.slice/a:b");

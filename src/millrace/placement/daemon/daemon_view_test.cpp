@@ -41,7 +41,7 @@ json everything() {
           {"programs", {program, program}}};
 }
 
-// Every text that it holds, at whatever depth, begins and ends with what acts on a terminal.
+// Surrounds every text in it, at any depth, with terminal control sequences.
 json made_hostile(json value) {
   if (value.is_string()) return "\x1b]0;T\x07\x1b[31m\n" + value.get<std::string>() + "\xff\u202e\r";
   if (value.is_structured())

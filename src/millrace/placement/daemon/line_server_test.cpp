@@ -37,7 +37,7 @@ Descriptor connected_to(const std::string& path) {
   return socket;
 }
 
-// A line with `count` descriptors of a file in one control message.
+// Sends a line with `count` descriptors of a file in one control message.
 void send_descriptors(const Descriptor& to, int file, std::size_t count) {
   std::array<char, 1> text{'\n'};
   iovec buffer{text.data(), text.size()};
@@ -61,7 +61,7 @@ class LineServerTest : public testing::Test {
   [[nodiscard]] LineServer serve(LineServer::Answer answer) const {
     return {listen_at(path_, 0600).value(), std::move(answer), LineServer::Limits{}};
   }
-  // One round, as run_daemon() goes through; false where `until_ns` passed before anything was to be done.
+  // One round as in run_daemon().
   static void round(LineServer& server, std::int64_t until_ns, int wakes = -1) {
     std::vector<pollfd> waited{{wakes, POLLIN, 0}};
     const std::int64_t now = now_ns();
@@ -71,7 +71,7 @@ class LineServerTest : public testing::Test {
          static_cast<int>(std::max<std::int64_t>(0, (next - now + 999'999) / 1'000'000)));
     server.handle(waited, now_ns());
   }
-  // How much of an answer has come.
+  // The part of a reply that has arrived.
   static std::string take(const Descriptor& client) {
     std::array<char, 4096> text;
     const ssize_t size = recv(client.get(), text.data(), text.size(), MSG_DONTWAIT);
@@ -170,7 +170,7 @@ TEST_F(LineServerTest, TakesAFifthOfACpuHoweverManyConnectionsAreMade) {
   constexpr std::uint64_t one = 1;
   EXPECT_EQ(write(ends.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
   serving.join();
-  // A fifth for what they cause, a fifth for letting them in.
+  // A fifth for what they cause, a fifth for accepting them.
   EXPECT_LT(static_cast<double>(took_ns), 0.4 * static_cast<double>(passed_ns)) << connections;
   EXPECT_GT(connections, 100);
 }

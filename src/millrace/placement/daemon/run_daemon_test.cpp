@@ -39,13 +39,13 @@ namespace {
 using machine::CpuSet;
 using nlohmann::json;
 
-// A daemon in a process of its own.
+// A daemon in a child process.
 class RunningDaemon {
  public:
   RunningDaemon(const TemporaryFolder& folder, const DaemonSettings& settings)
       : socket_(folder / "daemon.sock"), number_(fork()) {
     if (number_ == 0) {
-      // As its service has it; refused to who is not root. Programs here compute without rest.
+      // Like its service; fails without root. The programs here compute without pause.
       setpriority(PRIO_PROCESS, 0, -10);
       DaemonRun run;
       run.daemon.settings = settings;
@@ -75,7 +75,7 @@ class RunningDaemon {
   bool watch(pid_t process) const {
     return ask("Watch", {{"pid", process}}, open_process(process)).has_value();
   }
-  // How it ended.
+  // Its wait status.
   int end(int signal) {
     int status = -1;
     if (number_ <= 0) return status;
@@ -107,7 +107,7 @@ TEST_F(RunDaemonTest, AnswersUntilItIsAskedToEnd) {
   EXPECT_TRUE(daemon.watch(process.number()));
   auto client = DaemonClient::connect(daemon.socket());
   ASSERT_TRUE(client);
-  for (int i = 0; i < 3; ++i)  // one after the other, over one connection
+  for (int i = 0; i < 3; ++i)  // several requests over one connection
     EXPECT_EQ(client->ask("Status", json::object())->at("programs").size(), 1);
   EXPECT_FALSE(client->ask("Explain", {{"program", "nobody"}}));
   const auto second = listen_at(daemon.socket(), 0600);
@@ -137,7 +137,7 @@ TEST_F(RunDaemonTest, GivesBackWhenItIsKilledAlsoAfterItsFolderWasRemoved) {
   EXPECT_TRUE(eventually([&] { return bound(all); }));
 }
 
-// Where programs look for it that place themselves by libmillrace_dispatch.
+// Programs that place themselves with libmillrace_dispatch look for it there.
 TEST_F(RunDaemonTest, TellsLibmillraceDispatchWhichThreadsItKeepsWhere) {
   if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
   constexpr int patience_ms = 60'000;
@@ -182,14 +182,14 @@ TEST_F(RunDaemonTest, AnswersOthersWhateverSomeClientsDo) {
   RunningDaemon daemon(folder_, {});
   const ForkedProcess process;
   ASSERT_TRUE(daemon.watch(process.number()));
-  // Kept below what one user may have, so that this one is let in as well.
+  // Fewer than one user's limit, so that the next client is accepted as well.
   std::vector<Descriptor> silent;
   for (int i = 0; i < 40; ++i) {
     silent.push_back(raw_connection(daemon.socket()));
-    say(silent.back(), std::string(static_cast<std::size_t>(i), '{'));  // a part of a message
+    say(silent.back(), std::string(static_cast<std::size_t>(i), '{'));  // part of a message
   }
   const auto flood = raw_connection(daemon.socket());
-  for (int i = 0; i < 1000; ++i)  // answers that nobody takes
+  for (int i = 0; i < 1000; ++i)  // replies that are never read
     std::ignore = send(flood.get(), "{}\n{}\n{}\n{}\n", 12, MSG_NOSIGNAL | MSG_DONTWAIT);
   const auto endless = raw_connection(daemon.socket());
   for (int i = 0; i < 40; ++i)
@@ -235,7 +235,7 @@ TEST_F(RunDaemonTest, TakesTenThousandConnectionsInARow) {
   EXPECT_EQ(daemon.end(SIGTERM), 0);
 }
 
-// Threads and processes that compute a little, come and go.
+// Threads and processes that compute a little, begin and end.
 [[noreturn]] void make_others(int before, std::chrono::milliseconds rest) {
   while (true) {
     for (int i = 0; i < before; ++i)
@@ -252,13 +252,13 @@ TEST_F(RunDaemonTest, TakesTenThousandConnectionsInARow) {
   }
 }
 
-// Every tenth is worth being placed. Twenty of them take about a CPU.
+// Every tenth program computes enough to be placed. Twenty of them use about one CPU.
 bool computes(std::size_t program) { return program % 10 == 0; }
 std::unique_ptr<ForkedProcess> start_program(std::size_t number) {
   return std::make_unique<ForkedProcess>([number] {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!computes(number)) make_others(1, std::chrono::milliseconds(600));
-    setpriority(PRIO_PROCESS, 0, -5);  // before those; refused to who is not root
+    setpriority(PRIO_PROCESS, 0, -5);  // preferred to the others; fails without root
     const std::jthread other([] {
       while (true) {
         compute_floats();
@@ -277,7 +277,7 @@ std::vector<pid_t> with_descendants(pid_t process) {
   return all;
 }
 
-// Of all threads of the programs, how many have another mask than this process.
+// Number of the programs' threads whose mask differs from this process's.
 int bound_threads(const std::vector<std::unique_ptr<ForkedProcess>>& programs) {
   const CpuSet all = machine::current_thread_affinity().value();
   int bound = 0;
@@ -288,7 +288,7 @@ int bound_threads(const std::vector<std::unique_ptr<ForkedProcess>>& programs) {
   return bound;
 }
 
-// MILLRACE_SOAK: how many kills, and with 20 programs (`make soak-daemon`).
+// MILLRACE_SOAK: the number of kills, with 20 programs (`make soak-daemon`).
 TEST_F(RunDaemonTest, WhenItIsKilledAllThreadsHaveWhatTheyHad) {
   if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
   const char* const soak = std::getenv("MILLRACE_SOAK");
@@ -302,20 +302,21 @@ TEST_F(RunDaemonTest, WhenItIsKilledAllThreadsHaveWhatTheyHad) {
   for (int kill_number = 0; kill_number < kills; ++kill_number) {
     RunningDaemon daemon(folder_, acting_at_once());
     for (const auto& program : programs)
-      // The guardian of the one before may still look after what is being born.
+      // The guardian of the previous daemon may still be busy with births.
       ASSERT_TRUE(eventually([&] { return daemon.watch(program->number()); }));
-    // A few kills shall all find something to restore; of many, some meet every moment from the first on.
+    // With few kills, each must find something to restore. With many, some hit every moment from the start
+    // on.
     if (soak == nullptr) {
       ASSERT_TRUE(eventually([&] { return bound_threads(programs) > 0; }));
     }
-    // One ends, and another begins.
+    // One program ends and another begins.
     std::size_t other = random() % count;
     other += computes(other) ? 1 : 0;
     programs[other] = start_program(other);
     EXPECT_TRUE(daemon.watch(programs[other]->number()));
     const unsigned longest_us = soak == nullptr ? 400'000 : 3'000'000;
     usleep(random() % longest_us);
-    // Every second time nobody is left to restore but the next daemon.
+    // Every second time the guardian is killed too, so that only the next daemon can restore.
     const bool both = kill_number % 2 == 1;
     const pid_t guardian = daemon.guardian();
     ASSERT_GT(guardian, 0);

@@ -62,7 +62,7 @@ CpuSet mask_of(const ForkedProcess& process) { return machine::thread_affinity(p
 TEST_F(UnitDaemonTest, ObservesWhatThreadsUseAndTouchesNothing) {
   if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
   begin({});
-  EXPECT_EQ(daemon_->next_ns(), std::nullopt);  // nothing to do costs nothing
+  EXPECT_EQ(daemon_->next_ns(), std::nullopt);  // without work, nothing is scheduled
   const ForkedProcess process(compute_floats);
   const json watched = watch(process.number());
   ASSERT_TRUE(watched.contains("parameters")) << watched;
@@ -73,7 +73,7 @@ TEST_F(UnitDaemonTest, ObservesWhatThreadsUseAndTouchesNothing) {
     return !only_program()["demand"].is_null();
   }));
   const json program = only_program();
-  EXPECT_GT(program["demand"]["fp"].get<double>(), 0.2);  // of what is compiled without optimisation less
+  EXPECT_GT(program["demand"]["fp"].get<double>(), 0.2);  // less in code compiled without optimisation
   EXPECT_EQ(program["state"], "observed");
   EXPECT_EQ(program["moves"], 0);
   EXPECT_EQ(program["thread_list"][0]["thread"], process.number());
@@ -155,14 +155,14 @@ TEST_F(UnitDaemonTest, LeavesThreadsAloneThatHaveChosenForThemselves) {
   });
   ASSERT_TRUE(watch(process.number()).contains("parameters"));
   ASSERT_TRUE(machine::bind_thread(process.number(), {chosen}));
-  for (int look = 0; look < 10; ++look)  // others' changes are looked for each tenth time
+  for (int look = 0; look < 10; ++look)  // changes by others are looked for at every tenth look
     daemon_->tick(now_ns());
   EXPECT_EQ(only_program()["left_alone"], 1);
   daemon_->end();
   EXPECT_EQ(mask_of(process), CpuSet{chosen});
 }
 
-// As logind removes /run/user/UID beneath a daemon that was started by hand.
+// logind removes /run/user/UID in this way under a daemon that was started by hand.
 TEST_F(UnitDaemonTest, TellsAnewWhatToUndoWhereThatWasRemoved) {
   if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
   begin(acting_at_once());
@@ -177,7 +177,7 @@ TEST_F(UnitDaemonTest, TellsAnewWhatToUndoWhereThatWasRemoved) {
   ASSERT_TRUE(eventually(apart));
   std::filesystem::remove_all(folder_ / "state");
   EXPECT_TRUE(eventually([&] { return apart() && processes_told_of(folder_ / "state") == 2; }));
-  // Where there cannot be a folder, nothing is changed any more.
+  // Without a folder nothing is changed any longer.
   std::filesystem::remove_all(folder_ / "state");
   make_file(folder_ / "state", "");
   const CpuSet all = machine::current_thread_affinity().value();
@@ -240,7 +240,7 @@ TEST_F(UnitDaemonTest, WatchesNoProcessForSomebodyElse) {
   EXPECT_EQ(reply["error"], "org.millrace.daemon1.NotPermitted");
   EXPECT_THAT(message_of(reply), HasSubstr("does not belong to user " + std::to_string(stranger)));
   ASSERT_TRUE(watch(process.number()).contains("parameters"));
-  // Nor does it tell of it, or let it be ended or paused.
+  // Nor does it report the program, or let the stranger end or pause it.
   EXPECT_TRUE(daemon_->status(stranger, true)["programs"].empty());
   EXPECT_EQ(ask("Explain", {{"program", std::to_string(process.number())}}, {}, stranger)["error"],
             "org.millrace.daemon1.NotFound");
@@ -289,7 +289,7 @@ TEST_F(UnitDaemonTest, WatchesNothingThatIsExcludedOrFollowedByAnother) {
 TEST_F(UnitDaemonTest, FindsProcessesByWhatTheyExecute) {
   begin({});
   const ForkedProcess process;
-  // Of this test alone: others of the same program may run beside it.
+  // A private copy, because other tests may run the same program.
   const std::string copy = folder_ / "sleeps";
   std::filesystem::copy_file("/bin/sleep", copy);
   const ForkedProcess sleeping([&] { execl(copy.c_str(), "sleeps", "60", nullptr); });
@@ -300,12 +300,12 @@ TEST_F(UnitDaemonTest, FindsProcessesByWhatTheyExecute) {
   }));
   EXPECT_EQ(only_program()["pid"], sleeping.number());
   EXPECT_EQ(daemon_->status(geteuid(), false)["programs"].size(), 1);
-  // Who is not to be watched is not found again, but may be asked for.
+  // An unwatched process is not found again, but can be requested.
   EXPECT_EQ(ask("Unwatch", {{"pid", sleeping.number()}})["parameters"]["ended"], 1);
   daemon_->tick(now_ns() + 10'000'000'000);
   EXPECT_TRUE(daemon_->status(geteuid(), false)["programs"].empty());
   EXPECT_TRUE(watch(sleeping.number()).contains("parameters"));
-  EXPECT_EQ(ask("Unwatch", {{"exe", "*/sleeps"}})["parameters"]["ended"], 2);  // the rule too
+  EXPECT_EQ(ask("Unwatch", {{"exe", "*/sleeps"}})["parameters"]["ended"], 2);  // includes the rule
   EXPECT_TRUE(daemon_->status(geteuid(), false)["rules"].empty());
 }
 
@@ -398,10 +398,10 @@ TEST_F(UnitDaemonTest, ReadsTheMachineAnewWhenCpusComeOrGo) {
     return daemon_->status(geteuid(), false)["groups"].size();
   };
   cores = 1;
-  EXPECT_EQ(groups_after(10), 2);  // nothing says that anything has changed
+  EXPECT_EQ(groups_after(10), 2);  // the list of online CPUs has not changed
   make_file(online, "0\n");
   cores = 0;
-  EXPECT_EQ(groups_after(20), 2);  // what cannot be read now is read the next time
+  EXPECT_EQ(groups_after(20), 2);  // an unreadable topology is read again next time
   cores = 1;
   EXPECT_EQ(groups_after(30), 1);
   EXPECT_EQ(daemon_->status(geteuid(), false)["programs"].size(), 1);
@@ -421,7 +421,7 @@ TEST_F(UnitDaemonTest, JoinsAProgramAnewThatIsConfinedOtherwise) {
   daemon_->tick(now_ns() + 2'000'000'000);
   EXPECT_EQ(only_program()["allowed"], one.to_string());
   EXPECT_EQ(only_program()["pid"], process.number());
-  // The group goes on, and allows other CPUs.
+  // The group goes on with other CPUs.
   ASSERT_TRUE(group->allow(all));
   daemon_->tick(now_ns() + 4'000'000'000);
   EXPECT_EQ(only_program()["allowed"], all.to_string());
@@ -457,7 +457,7 @@ TEST_F(UnitDaemonTest, LeavesAloneInAGroupAndBelowAProcessWhatIsExcludedAndItsel
     DaemonSettings settings;
     settings.exclude.push_back({.exe = "*/sleep", .cgroup = {}});
     begin(settings);
-    // A parent, and a child that executes what is excluded.
+    // A parent, and a child that executes an excluded program.
     const ForkedProcess parent([] {
       if (fork() == 0) execlp("sleep", "sleep", "60", nullptr);
       pause();
@@ -495,7 +495,7 @@ TEST(OtherTuner, IsASchedulerThatIsLoadedOrNumadOfWhoIsTrusted) {
   make_file(folder / "proc/17/comm", "numad\n");
   EXPECT_THAT(found(), HasSubstr("numad is running (process 17)"));
   if (chown((folder / "proc/17").c_str(), geteuid() + 1, getegid()) == 0) {
-    EXPECT_EQ(found(), "");  // anybody may be called so
+    EXPECT_EQ(found(), "");  // any process can have that name
   }
   std::filesystem::create_directories(folder / "sys/kernel/sched_ext");
   make_file(folder / "sys/kernel/sched_ext/state", "disabled\n");

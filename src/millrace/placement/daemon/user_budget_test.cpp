@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t whole_second = 1'000'000'000;
 
-// Whatever users cause, and however it is split up: whoever is served whenever that is allowed.
+// Holds whatever users cause and however it is split up, even for a user who is served whenever permitted.
 TEST(UserBudget, KeepsEachUserWithinAFifthOfTheTimeInTheLongRun) {
   for (const std::int64_t most_at_once_ns : {1'000, 20'000, 1'000'000, 50'000'000}) {
     std::mt19937_64 random(static_cast<std::uint64_t>(most_at_once_ns));

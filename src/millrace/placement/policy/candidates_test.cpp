@@ -27,18 +27,18 @@ const Plan spread{.masks = MaskPolicy::spread};
 
 const machine::SchedulingAttributes ordinary{.slice_ns = 2'800'000};
 
-// What differs of all that is tried on a machine.
+// The differing plans among all candidates for a machine.
 std::vector<Plan> differing(const Topology& topology, const std::vector<Crowd>& crowds,
                             const machine::SchedulingAttributes& own = ordinary) {
   const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
   return plans_that_differ(candidate_plans(topology, topology.cpus(), true), surroundings, own, crowds);
 }
 
-// One process, as long as all others together.
+// One process, for as long as all other crowds together.
 Crowd crowd_of(int threads) { return {.processes = 1, .threads = threads, .seconds = 1}; }
 
 TEST(Candidates, MasksThatAreEverybodysDoNotDiffer) {
-  // x264 with four threads and four more that look ahead, beside main.
+  // x264 with four threads and four lookahead threads, besides main.
   EXPECT_THAT(differing(machine::two_pus(), {crowd_of(9)}), ElementsAre(batch, batch_long_slice, long_slice));
 }
 
@@ -52,7 +52,7 @@ TEST(Candidates, MasksDifferWhereThereAreSeveralCaches) {
 }
 
 TEST(Candidates, OfPlansWithTheSameMasksOneIsTried) {
-  // Main has no core of its own any more where threads outnumber cores.
+  // Main no longer has a core of its own once threads outnumber cores.
   const auto plans = differing(machine::two_sockets_smt(), {crowd_of(60)});
   EXPECT_THAT(plans, Not(Contains(main_least_loaded)));
 }
@@ -68,7 +68,7 @@ TEST(Candidates, ProcessesOfOneThreadEachNoticeClassAndSliceOnly) {
 }
 
 TEST(Candidates, CrowdsOfAMomentDoNotCount) {
-  // A pool of nine that begins with one thread, two threads and so on.
+  // A pool of nine threads that grows one by one.
   std::vector<Crowd> crowds = {crowd_of(9)};
   for (int threads = 1; threads < 9; ++threads)
     crowds.push_back({.processes = 1, .threads = threads, .seconds = 0.01});
@@ -82,7 +82,7 @@ TEST(Candidates, WhatThreadsHaveAlreadyDoesNotDiffer) {
                         {.scheduling_class = SchedulingClass::batch, .slice_ns = 2'800'000}),
               ElementsAre(batch_long_slice));
   EXPECT_THAT(differing(machine::two_pus(), {crowd_of(9)}, {.slice_ns = long_slice_ns}), ElementsAre(batch));
-  // Slices belong to the fair classes.
+  // Only the fair classes have slices.
   EXPECT_THAT(
       differing(machine::two_pus(), {crowd_of(9)}, {.scheduling_class = SchedulingClass::rr, .priority = 1}),
       ElementsAre(batch, batch_long_slice));

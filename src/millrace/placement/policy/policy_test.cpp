@@ -17,7 +17,7 @@ using machine::Topology;
 using testing::Each;
 using testing::ElementsAre;
 
-// The machine of the paper on binding at birth: four cores, no hyper-threads.
+// The machine of the paper on pinning at birth: four cores without hyper-threads.
 Topology quad_core() {
   return Topology::from_synthetic({.description = "pack:1 l2:2 core:2 l1d:1 pu:1", .family = "x86"}).value();
 }
@@ -32,7 +32,7 @@ struct Machine {
   Topology (*make)();
 };
 
-// One main thread and `others` more.
+// A main thread and `others` more.
 std::vector<ThreadView> threads_with(int others) {
   std::vector<ThreadView> threads = {{.number = 0, .main = true}};
   for (int i = 1; i <= others; ++i)
@@ -51,7 +51,7 @@ class EveryPolicy : public testing::TestWithParam<std::tuple<Machine, MaskPolicy
 };
 
 TEST_P(EveryPolicy, GivesEachThreadSomeOfWhatIsAllowed) {
-  // All CPUs, and subsets as cpusets make them: the lower half, every other one, the last alone.
+  // All CPUs, and subsets like those of cpusets: the lower half, every other one, only the last.
   const CpuSet& all = topology_.cpus();
   CpuSet even;
   for (const int cpu : all)
@@ -69,7 +69,7 @@ TEST_P(EveryPolicy, GivesEachThreadSomeOfWhatIsAllowed) {
     }
 }
 
-// Nobody is bound to PUs that he shares with more threads than there are of them, main aside.
+// No thread is pinned to PUs that it shares with more threads than there are PUs, not counting main.
 TEST_P(EveryPolicy, LeavesRoomForEveryThreadWhereThereIsRoom) {
   const Surroundings surroundings{.topology = &topology_, .allowed = topology_.cpus(), .load = {}};
   for (const int others : numbers_of_others) {
@@ -188,7 +188,7 @@ TEST(Compact, FillsModulesOneAfterTheOther) {
 
 TEST(MainLeastLoaded, PutsMainWhereNobodyElseUsesTheFloatingPointUnits) {
   const Topology topology = machine::bulldozer();
-  // The second PUs of the modules of the others are idle, the fourth module is busy.
+  // The second PUs of the others' modules are idle; the fourth module is busy.
   const Surroundings surroundings{
       .topology = &topology, .allowed = topology.cpus(), .load = {0, 0, 0, 0, 0, 0, 0.5, 0.6}};
   EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(3)).front(), CpuSet{6});
@@ -202,8 +202,8 @@ TEST_P(MainLeastLoaded, PutsMainOnTheLeastLoadedCoreThatIsFree) {
   std::vector<double> load(4, 0.9);
   load[static_cast<std::size_t>(idle)] = 0.1;
   const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = load};
-  // Four threads leave no core free: the least loaded one it is. Two leave 2 and 3, of which threads to come
-  // take 2 first.
+  // Four threads leave no core free, so main gets the least loaded one. Two threads leave cores 2 and 3, and
+  // future threads take 2 first.
   EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(4)).front(), CpuSet{idle});
   EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(2)).front(),
             CpuSet{idle == 2 ? 2 : 3});

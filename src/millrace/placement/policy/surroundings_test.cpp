@@ -41,7 +41,7 @@ TEST(Surroundings, OfManyCpusSomeAreAskedFromOneEndToTheOther) {
   EXPECT_THAT(cpus_to_ask({}, 8), IsEmpty());
 }
 
-// How many threads share the highest CPU, and whether they hand a turn from one to the next.
+// How many threads share the highest CPU, and whether they hand work to each other.
 class BusyCpu : public testing::TestWithParam<std::pair<int, bool>> {};
 
 TEST_P(BusyCpu, IsTaken) {
@@ -73,7 +73,7 @@ TEST_P(BusyCpu, IsTaken) {
     for (int own = 0; own < count; ++own)
       others.emplace_back(work, own);
     bound.wait();
-    // A probe is lucky now and then; but not nearly always.
+    // A probe is lucky now and then, but not nearly always.
     const auto mostly_taken = [&] {
       int taken = 0;
       for (int look = 0; look < 20; ++look)
@@ -102,7 +102,7 @@ TEST(Surroundings, AskingLeavesTheCallersMaskAndNoThread) {
 
 TEST(Surroundings, WhatOthersTookIsWhatWasBusyWithoutTheProgram) {
   const std::vector<double> load = {1.0, 0.5, 1.0, 1.0};
-  // Two CPUs for ten seconds, busy for fifteen of twenty; the program had ten.
+  // Two CPUs for ten seconds: busy for fifteen of twenty, ten of them by the program.
   EXPECT_DOUBLE_EQ(taken_share(load, {0, 1}, 10, 10), 0.25);
   EXPECT_DOUBLE_EQ(taken_share(load, {0, 1}, 10, 15), 0);
   EXPECT_DOUBLE_EQ(taken_share(load, {0, 1}, 10, 16), 0) << "rounding";

@@ -28,7 +28,7 @@ TEST(ProgramFile, StaticAndDynamicProgramsAreTold) {
   }
 }
 
-// A library that is preloaded is built for one C library.
+// A preloaded library is built for one C library.
 TEST(ProgramFile, TheLoaderTellsTheCLibrary) {
   std::ifstream stream(testing_program("dynamic", "threads"), std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(stream), {});
@@ -97,7 +97,7 @@ TEST(ProgramFile, ProgramsOf32BitsAreTold) {
   EXPECT_TRUE(file->narrow);
 }
 
-// Whatever is damaged in it, reading it ends.
+// Reading ends whatever is damaged.
 TEST(ProgramFile, DamagedFilesAreReadWithoutHarm) {
   std::ifstream stream(testing_program("dynamic", "tracing"), std::ios::binary);
   const std::vector<char> text(std::istreambuf_iterator<char>(stream), {});

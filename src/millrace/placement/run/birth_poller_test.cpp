@@ -19,7 +19,7 @@
 namespace millrace::placement {
 namespace {
 
-// System calls of this thread by which something was read so far.
+// Number of read system calls of this thread so far.
 std::int64_t reads() {
   const auto text = read_system_file("/proc/thread-self/io");
   return text ? parse_field(*text, "syscr").value_or(0) : 0;
@@ -30,7 +30,7 @@ TEST(BirthPoller, ReadsNothingWhileNobodyRunsAndFindsWhatIsMadeLater) {
   sigemptyset(&order);
   sigaddset(&order, SIGUSR1);
   sigset_t usual;
-  sigprocmask(SIG_BLOCK, &order, &usual);  // before there is somebody to get it
+  sigprocmask(SIG_BLOCK, &order, &usual);  // before the child that receives it exists
   const ForkedProcess program([&order] {
     int signal = 0;
     sigwait(&order, &signal);
@@ -67,7 +67,7 @@ TEST(BirthPoller, ReadsNothingWhileNobodyRunsAndFindsWhatIsMadeLater) {
   EXPECT_EQ(threads.births(), 2);
 }
 
-// As root, it would have them placed.
+// A poller with root's rights could place them.
 TEST(BirthPoller, ThreadsOfOthersAreNotTakenForAProgramsWhateverItTellsOfThem) {
   const ForkedProcess program;
   const ForkedProcess foreign;

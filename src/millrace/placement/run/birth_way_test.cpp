@@ -8,7 +8,8 @@
 namespace millrace::placement {
 namespace {
 
-using Case = std::tuple<ProgramFile, std::string_view, BirthWay>;  // program, why it cannot trace, the way
+using Case =
+    std::tuple<ProgramFile, std::string_view, BirthWay>;  // program, why it cannot be traced, expected way
 
 class ChosenWay : public testing::TestWithParam<Case> {};
 

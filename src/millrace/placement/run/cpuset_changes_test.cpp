@@ -21,7 +21,7 @@ namespace {
 
 using machine::CpuSet;
 
-// A program in a cpuset that becomes another while it runs, and how its threads are pinned.
+// A program whose cpuset changes while it runs, and how its threads are pinned.
 class ChangingCpuset : public testing::TestWithParam<BirthWay> {
  protected:
   void SetUp() override {
@@ -31,7 +31,7 @@ class ChangingCpuset : public testing::TestWithParam<BirthWay> {
     cpuset_.emplace(std::move(*made));
     ASSERT_TRUE(cpuset_->allow(all_));
   }
-  // That all its threads have the mask.
+  // True if all its threads have the mask.
   static bool all_have(pid_t program, const CpuSet& mask) {
     const auto threads = list_threads(program);
     return std::ranges::all_of(threads,
@@ -50,8 +50,7 @@ class ChangingCpuset : public testing::TestWithParam<BirthWay> {
   std::optional<TestingGroup> cpuset_;
 };
 
-// The kernel remembers masks, and grants them again as soon as it can: nothing of millrace's is to be among
-// them.
+// The kernel remembers masks and applies them again as soon as it can. No mask of millrace's may remain.
 TEST_P(ChangingCpuset, LeavesNoMaskBehindThatComesBackOnceItGrows) {
   if (GetParam() == BirthWay::shim) GTEST_SKIP() << "a shim is loaded when a program begins";
   const ForkedProcess program([] {
@@ -91,7 +90,7 @@ TEST_P(ChangingCpuset, HasItsThreadsPlacedAnewOnWhatIsOpenThen) {
       if (thread != program) found.insert(machine::thread_affinity(thread).value_or(CpuSet()).to_string());
     return found;
   };
-  // Two threads on as many CPUs, each on its own.
+  // Two threads on two CPUs, each on its own.
   const auto are_apart = [&] { return masks().size() == 2; };
   ASSERT_TRUE(eventually(are_apart));
   ASSERT_TRUE(cpuset_->allow(first_));

@@ -15,7 +15,7 @@ namespace {
 
 using machine::CpuSet;
 
-// The upper half of what this test may use.
+// The upper half of the CPUs that this test may use.
 CpuSet narrow() {
   CpuSet cpus = machine::current_thread_affinity().value();
   cpus -= cpus.first((cpus.count() + 1) / 2);
@@ -34,7 +34,7 @@ class ProgramInCpuset : public testing::TestWithParam<BirthWay> {
   std::optional<TestingGroup> cpuset_;
 };
 
-// As many threads as cores: more would share them.
+// As many threads as cores; more would share cores.
 TEST_P(ProgramInCpuset, IsPlacedWithinIt) {
   const auto topology = machine::Topology::live();
   ASSERT_TRUE(topology) << topology.error().message;
@@ -85,7 +85,7 @@ TEST_P(ProgramInCpuset, ThatCameWhileItRanEndsAsItWouldAndStaysWithinIt) {
     return true;
   };
   EXPECT_TRUE(all_within());
-  // Observed, and its policy followed, several times meanwhile.
+  // Meanwhile it is observed several times and its policy is applied.
   constexpr useconds_t several_observations_us = 700'000;
   usleep(several_observations_us);
   EXPECT_TRUE(all_within());

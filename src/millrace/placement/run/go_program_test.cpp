@@ -26,22 +26,22 @@ struct GoCase {
   bool binds_at_birth;
 };
 
-// With testing/go_threads.go built: by Go alone, a static program that makes its threads without libc, and
-// with cgo, a dynamic one that makes them by pthread_create.
+// Builds testing/go_threads.go in two ways. Go alone gives a static program that makes its threads without
+// libc. With cgo it gives a dynamic one that uses pthread_create.
 class GoProgram : public testing::TestWithParam<GoCase> {
  protected:
   static void SetUpTestSuite() {
     if (std::system("go version >/dev/null 2>&1") != 0) return;
     if (folder_.emplace().path().empty()) return folder_.reset();
     std::filesystem::copy_file(MILLRACE_TESTING_SOURCES "/go_threads.go", *folder_ / "threads.go");
-    // Whatever imports "C" is linked with libc and makes its threads through it.
+    // A file that imports "C" makes the program link libc and make its threads through it.
     make_file(*folder_ / "cgo.go", "package main\n\nimport \"C\"\n");
     build("static", "CGO_ENABLED=0", "threads.go");
     build("cgo", "CGO_ENABLED=1", "threads.go cgo.go");
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
-  // Nothing where it could not be built.
+  // Returns nothing if it could not be built.
   [[nodiscard]] static std::optional<std::string> program() {
     if (!folder_) return std::nullopt;
     std::string path = *folder_ / GetParam().kind;
@@ -50,12 +50,12 @@ class GoProgram : public testing::TestWithParam<GoCase> {
 
  private:
   static void build(const std::string& kind, const std::string& environment, const std::string& files) {
-    // A cache of its own where there is no home to keep one.
+    // Sets a cache folder if there is no home folder for it.
     const std::string cache = std::getenv("HOME") == nullptr ? "GOCACHE=" + (*folder_ / "cache") : "";
     const std::string command =
         fmt::format("cd {} && env {} {} GOFLAGS= GO111MODULE=off GOTOOLCHAIN=local go build -o {} {} >&2",
                     folder_->path().string(), environment, cache, kind, files);
-    // What it did not build is not there.
+    // A failed build leaves no file, which program() notices.
     std::ignore = std::system(command.c_str());
   }
 
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
     Ways, GoProgram,
     testing::Values(GoCase{"static", BirthWay::ptrace, true}, GoCase{"cgo", BirthWay::ptrace, true},
                     GoCase{"cgo", BirthWay::shim, true},
-                    // No shim in a static program: its threads are found by polling.
+                    // A static program loads no shim: its threads are found by polling.
                     GoCase{"static", BirthWay::shim, false}, GoCase{"static", BirthWay::polling, false}),
     [](const auto& tested) { return fmt::format("{}_by_{}", tested.param.kind, name_of(tested.param.way)); });
 

@@ -30,7 +30,7 @@ Found search(const std::function<double(const Plan&)>& seconds, double noise, in
   return found;
 }
 
-// Scatter of a run's time, as measured for encoders of a second or two.
+// Scatter of run times, as measured for encoders that run a second or two.
 class SearchWithNoise : public testing::TestWithParam<double> {};
 
 TEST_P(SearchWithNoise, FindsTheFastestPlan) {
@@ -51,7 +51,7 @@ TEST_P(SearchWithNoise, SeldomFindsSomethingWhereThereIsNothing) {
   int wrong = 0;
   for (unsigned seed = 1; seed <= 400; ++seed)
     if (!search([](const Plan&) { return 1.0; }, GetParam(), 40, seed).plan.untouched()) ++wrong;
-  EXPECT_LE(wrong, 22);  // the upper 2.5 %, as far as 400 tell, a little more for the bounds on outliers
+  EXPECT_LE(wrong, 22);  // the upper 2.5 %, as far as 400 runs can tell, plus some for the limits on outliers
 }
 
 TEST_P(SearchWithNoise, HardlyEverTakesASlowerPlan) {
@@ -80,7 +80,7 @@ TEST(PlanSearch, EndsWhenTheRunsThatAreLeftCannotMakeAWinner) {
   EXPECT_GE(ended_early, 40);
 }
 
-// What x264 gains by the class batch on two cores, and what its runs of a second scatter.
+// x264's gain from class batch on two cores, and the scatter of its one-second runs.
 TEST(PlanSearch, IsSureOfAGainOfAFifthWithinSixteenRuns) {
   std::vector<double> runs;
   for (unsigned seed = 1; seed <= 101; ++seed) {
@@ -90,7 +90,7 @@ TEST(PlanSearch, IsSureOfAGainOfAFifthWithinSixteenRuns) {
                                                                 : 0.83; },
                0.05, 60, seed);
     EXPECT_FALSE(found.plan.untouched()) << seed;
-    runs.push_back(found.runs + 1);  // and the first, which reads the files
+    runs.push_back(found.runs + 1);  // plus the first run, which reads the files
   }
   EXPECT_LE(median(runs), 16);
 }

@@ -17,10 +17,10 @@
 namespace millrace::placement {
 namespace {
 
-// How births are seen, and whether it has handed over before.
+// How births are observed, and whether tracing was handed over before.
 class JoinedDaemons : public testing::TestWithParam<std::pair<BirthWay, bool>> {};
 
-// Nobody above the program tells of them: the kernel gives them to init.
+// No ancestor of the program reports them: the kernel reparents them to init.
 TEST_P(JoinedDaemons, WhoseMakersHaveEndedAreGivenBackWhatTheyInherited) {
   const auto before = read_original(0).value();
   if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
@@ -58,7 +58,7 @@ TEST_P(JoinedDaemons, WhoseMakersHaveEndedAreGivenBackWhatTheyInherited) {
   kill(program.number(), SIGUSR1);
   pid_t daemon = 0;
   ASSERT_EQ(read(told[0], &daemon, sizeof(daemon)), static_cast<ssize_t>(sizeof(daemon)));
-  // Whoever takes it over may look at it as it was for a moment.
+  // The process that adopts it may see the earlier state for a moment.
   EXPECT_TRUE(eventually([&] { return is_batch(daemon); })) << "so there is something to be given back";
   kill(run.process(), SIGINT);
   std::ignore = run.finish();

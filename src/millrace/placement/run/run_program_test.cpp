@@ -37,7 +37,7 @@ using testing::HasSubstr;
 
 CpuSet allowed() { return machine::current_thread_affinity().value(); }
 
-// "main 0,1\nthread 0 1\n...": by name.
+// Parses "main 0,1\nthread 0 1\n..." by name.
 std::map<std::string, std::string> masks_in(const std::string& output) {
   std::map<std::string, std::string> masks;
   std::istringstream lines(output);
@@ -58,7 +58,7 @@ std::string one_by_one(const CpuSet& cpus) {
 void become_nobody() {
   constexpr uid_t nobody = 65534;
   if (setgid(nobody) != 0 || setuid(nobody) != 0) _exit(1);
-  // As after executing a program; else nobody may trace it.
+  // As after an exec; without it the process could not be traced.
   prctl(PR_SET_DUMPABLE, 1);
   unsetenv("XDG_RUNTIME_DIR");
 }
@@ -71,7 +71,7 @@ class EveryWay : public testing::TestWithParam<std::tuple<BirthWay, const char*>
   [[nodiscard]] std::string program(const std::string& name) const {
     return testing_program(std::get<1>(GetParam()), name);
   }
-  // Whether threads are where they should be before they run.
+  // True if threads are pinned before they run.
   [[nodiscard]] bool binds_at_birth() const {
     return way() == BirthWay::ptrace ||
            (way() == BirthWay::shim && std::string("dynamic") == std::get<1>(GetParam()));
@@ -84,7 +84,7 @@ TEST_P(EveryWay, ProgramSeesAllCpusAtItsStart) {
   EXPECT_EQ(masks_in(run.output)["main"], one_by_one(allowed()));
 }
 
-// As the paper has it, and without that the program takes fewer CPUs for all there are.
+// As in the paper. If main were not told of all CPUs, the program would count too few.
 TEST_P(EveryWay, MainHasItsPlaceBeforeItsFirstThreadBeginsAndIsToldOfAllCpus) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   RunSettings settings = fixed(MaskPolicy::main_least_loaded, way(), {program("cpu_counts")});
@@ -102,7 +102,7 @@ TEST_P(EveryWay, MainHasItsPlaceBeforeItsFirstThreadBeginsAndIsToldOfAllCpus) {
     EXPECT_TRUE(is_one(masks["first"])) << run.output;
   }
   EXPECT_EQ(masks["bound count"], masks["start count"]);
-  // A static program loads no shim that could answer.
+  // A static program cannot load the shim that would answer.
   if (std::string("dynamic") == std::get<1>(GetParam())) {
     EXPECT_EQ(masks["child"], all) << run.output;
     EXPECT_EQ(masks["bound libc"], all) << run.output;
@@ -112,7 +112,7 @@ TEST_P(EveryWay, MainHasItsPlaceBeforeItsFirstThreadBeginsAndIsToldOfAllCpus) {
   }
 }
 
-// It may ask at once how many CPUs there are, and make as many threads for good.
+// It may ask for the number of CPUs at once and make that many threads for good.
 TEST_P(EveryWay, WhatAThreadWithAPlaceStartsBeginsWithWhatTheProgramWasGiven) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   if (way() != BirthWay::ptrace && std::string("static") == std::get<1>(GetParam()))
@@ -166,8 +166,8 @@ TEST_P(EveryWay, ThreadsThatOutnumberPusAreFreeToGoWhereTheyLike) {
   const TestRun run =
       run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("threads"), std::to_string(count), "0"}));
   EXPECT_EQ(run.status, 0);
-  // Within the CPUs that share a last-level cache. All but those that began while there were as many PUs; on
-  // a busy machine the last one made may be of them.
+  // They stay within the CPUs that share a last-level cache, except those that began while there were enough
+  // PUs. On a busy machine the last thread made may be one of these.
   if (binds_at_birth()) {
     const auto topology = machine::Topology::live();
     ASSERT_TRUE(topology) << topology.error().message;
@@ -187,7 +187,7 @@ TEST_P(EveryWay, CrowdsTellHowManyThreadsThereWereAndHowLong) {
   TestProcess process(fixed(MaskPolicy::none, way(), {program("threads"), "4", "60"}));
   ASSERT_TRUE(process.wait_for_output("thread 3"));
   const std::int64_t all_there_ns = now_ns();
-  // Where births are polled for, some time passes until they are seen.
+  // With polling it takes a while until births are seen.
   usleep(way() == BirthWay::ptrace ? 50'000 : 400'000);
   const double together = seconds(now_ns() - all_there_ns);
   kill(process.program(), SIGTERM);
@@ -242,11 +242,11 @@ TEST_P(EveryWay, ExecutedProgramsFindAllCpusAgain) {
 
 TEST_P(EveryWay, MasksThatThreadsChooseThemselvesAreLeftToThem) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  // The program's thread takes the lowest CPU; everything else would have it on the highest.
+  // The program's thread takes the lowest CPU; the policy would put everything on the highest.
   RunSettings settings = fixed(MaskPolicy::none, way(), {program("self_pinning")});
   settings.policy = cpu_list_policy({CpuSet{allowed().highest()}});
-  // Who does not stop a thread cannot look and set in one step: one that chooses in between is overruled.
-  // Seldom twice.
+  // Without stopping a thread, reading and setting its mask is not atomic: a choice in between is overruled.
+  // That rarely happens twice.
   const int attempts = way() == BirthWay::ptrace ? 1 : 3;
   std::string chosen;
   std::string later;
@@ -294,7 +294,7 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values("dynamic", "static")),
     [](const auto& test) { return name_of_way(std::get<0>(test.param)) + "_" + std::get<1>(test.param); });
 
-// A way, and whether it has been handed over to polling by then.
+// A way to observe births, and whether it has been handed over to polling by then.
 class GroupSignals : public testing::TestWithParam<std::pair<BirthWay, bool>> {};
 
 TEST_P(GroupSignals, ArriveOnce) {
@@ -309,11 +309,11 @@ TEST_P(GroupSignals, ArriveOnce) {
   }
   kill(-run.process(), SIGUSR1);
   ASSERT_TRUE(run.wait_for_output("caught 1"));
-  // And one to millrace alone arrives as well, where it is not one with the other.
+  // A signal to millrace alone also arrives, if it is not merged with the other.
   ASSERT_TRUE(eventually([&] { return !is_pending(run.process(), SIGUSR1); }));
   kill(run.process(), SIGUSR1);
   ASSERT_TRUE(run.wait_for_output("caught 2"));
-  // What is passed on is passed on one after the other.
+  // Signals are passed on in order.
   kill(run.process(), SIGTERM);
   EXPECT_EQ(run.finish().status, 2);
 }
@@ -394,7 +394,7 @@ TEST(RunProgram, TrialsAreJudgedByWhatTheProgramReports) {
   EXPECT_GT(run.summary.threads.changes, 0);
 }
 
-// A thread's mask and class after millrace is gone, by whatever end.
+// A thread's mask and class after millrace has ended in any way.
 struct Left {
   CpuSet mask;
   machine::SchedulingAttributes attributes;
@@ -439,12 +439,12 @@ TEST(RunProgram, WhenItIsKilledTheProgramGoesOnAndTheGuardianRestores) {
 
 struct OwnChoice {
   const char* of;
-  bool class_and_slice_are_given;  // else the mask is
+  bool class_and_slice_are_given;  // otherwise the mask is given
 };
 
 class OwnChoices : public testing::TestWithParam<std::tuple<BirthWay, OwnChoice>> {};
 
-// Of a thread that looks after one thing itself, it was told before it is killed.
+// Millrace learns of a thread's own choice before it is killed.
 TEST_P(OwnChoices, StayWhenItIsKilledAndTheRestIsGivenBack) {
   const auto [way, choice] = GetParam();
   const auto before = read_original(0).value();
@@ -517,12 +517,12 @@ TEST(RunProgram, WhenItIsKilledThreadsMadeLaterTakeNothingThatWasLaidReadyForThe
 
 struct Chooser {
   const char* mode;
-  bool chosen_stay;  // what it starts begins with what it has chosen; else with what the program was given
+  bool chosen_stay;  // its children begin with what it chose; otherwise with the program's state
 };
 
 class Choosers : public testing::TestWithParam<Chooser> {};
 
-// Main threads may have one mask, all others another; empty: all CPUs.
+// A policy with one mask for main threads and another for the rest; empty: all CPUs.
 Policy by_kind(const CpuSet& mains, const CpuSet& others) {
   return Policy([=](const Surroundings&, std::span<const ThreadView> threads) {
     std::vector<ThreadPlan> plans(threads.size());
@@ -532,7 +532,7 @@ Policy by_kind(const CpuSet& mains, const CpuSet& others) {
   });
 }
 
-// What it chooses is what it would have been given anyway, so that nothing but who chose it differs.
+// It chooses what it would have been given anyway, so that only the origin of the choice differs.
 TEST_P(Choosers, StartProgramsWithWhatTheyHaveChosenAndElseWithWhatTheProgramWasGiven) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const Chooser& chooser = GetParam();
@@ -543,7 +543,7 @@ TEST_P(Choosers, StartProgramsWithWhatTheyHaveChosenAndElseWithWhatTheProgramWas
   const std::string begun_with = chooser.chosen_stay ? cpu : one_by_one(allowed());
   std::map<std::string, std::string> expected{
       {"fork", begun_with}, {"spawn", begun_with}, {"shell", begun_with}};
-  if (chooser.chosen_stay) expected["own"] = cpu;  // else it has yet to be given its place again
+  if (chooser.chosen_stay) expected["own"] = cpu;  // otherwise it has yet to be pinned again
   const TestRun run = run_to_end(settings);
   EXPECT_EQ(run.status, 0) << run.errors;
   auto masks = masks_in(run.output);
@@ -571,7 +571,7 @@ TEST(RunProgram, AThreadKeepsWhatMainHasGivenItWhileItWasOnItsWayToItsPlace) {
   }
 }
 
-// Looking for births finds them long before they tell of themselves, as on a machine that is busy.
+// Polling finds them long before they report themselves, as on a busy machine.
 TEST(RunProgram, ThreadsThatAreBornSlowlyAreNotTakenToLookAfterThemselves) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to place";
   for (const char* when : {"before", "within"}) {
@@ -599,7 +599,7 @@ TEST(RunProgram, WhatAThreadHasJustChosenStaysInWhatItStartsAlsoWhereOthersWereG
     EXPECT_EQ(masks[what], cpu) << what;
 }
 
-// Where it is traced its maker, which does not stop, gives it that a moment after it was given its place.
+// If the process is traced, its maker keeps running and sets the mask just after millrace has.
 TEST(RunProgram, AThreadWhoseAttributesNameItsMaskTakesNoOther) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const std::string cpu = std::to_string(allowed().lowest());
@@ -630,7 +630,7 @@ TEST(RunProgram, AttachedItPlacesTheThreadsAndGivesThemBackOnASignal) {
       for (const Left& left : left_of(program))
         if (left.attributes.scheduling_class == machine::SchedulingClass::batch)
           masks.insert(left.mask.to_string());
-      return masks.size() == 3;  // both threads' and main's
+      return masks.size() == 3;  // both threads' masks and main's
     }));
     kill(run.process(), SIGINT);
     const TestRun ended = run.finish();
@@ -701,7 +701,7 @@ TEST(RunProgram, APriorityThatIsNotPermittedIsRefusedBeforeTheProgramBegins) {
 
 TEST(RunProgram, EverythingElseWorksForAnybody) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
-  // Class idle may not be left without privilege.
+  // Leaving class idle needs a privilege.
   const bool fair = machine::scheduling_attributes(0)->scheduling_class == machine::SchedulingClass::other;
   for (const BirthWay way : {BirthWay::ptrace, BirthWay::shim, BirthWay::polling}) {
     RunSettings settings =
@@ -719,7 +719,8 @@ TEST(RunProgram, EverythingElseWorksForAnybody) {
   }
 }
 
-// At 1000 its library would be, at 100 where no more may be open; the loader would wait for ever to read it.
+// 1000 is near the number that the shim's library would get, and 100 near its number under a low limit. If
+// they collided, the loader would wait for ever to read the library.
 TEST(RunProgram, TheShimLeavesTheDescriptorFreeThatProgressIsReadFrom) {
   for (const int descriptor : {100, 1000}) {
     RunSettings settings =
@@ -752,7 +753,7 @@ TEST(RunProgram, AnEmptyPreloadListStaysOne) {
   }
 }
 
-// It arrives as the journal is made.
+// The signal arrives while the journal is made.
 TEST(RunProgram, ASignalBeforeTheProgramBeginsEndsItAndLeavesNothingBehind) {
   const TemporaryFolder folder;
   const std::filesystem::path journals = folder.path() / "millrace";
@@ -771,7 +772,7 @@ TEST(RunProgram, ASignalBeforeTheProgramBeginsEndsItAndLeavesNothingBehind) {
 }
 
 TEST(RunProgram, NothingIsLeftBehind) {
-  // A folder of its own, as other tests may be running programs at this moment.
+  // A separate folder, because other tests may be running programs now.
   const TemporaryFolder runtime;
   TestProcess process(
       fixed(MaskPolicy::one_to_one, BirthWay::shim, {testing_program("dynamic", "threads"), "2"}),
@@ -792,14 +793,14 @@ TEST_P(MakersThatDie, LeaveNobodyBehindWhoIsStoppedForEver) {
 INSTANTIATE_TEST_SUITE_P(Ends, MakersThatDie, testing::Values("killed", "exits"),
                          [](const auto& test) { return std::string(test.param); });
 
-// A way, and whether it has been handed over to polling by then.
+// A way to observe births, and whether it has been handed over to polling by then.
 class Daemons : public testing::TestWithParam<std::pair<BirthWay, bool>> {
  protected:
   void SetUp() override {
     if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
       GTEST_SKIP() << "needs class other";
   }
-  // How many of the daemons that a program leaves have something else than this process has.
+  // Number of daemons left by a program whose state differs from this process's.
   [[nodiscard]] static int changed_daemons_of(std::vector<std::string> command, const TemporaryFile& numbers,
                                               int count) {
     const auto before = read_original(0).value();
@@ -831,7 +832,7 @@ TEST_P(Daemons, AreGivenBackWhatTheProgramHad) {
   }
 }
 
-// Their makers are in the midst of fork() while they are given back what they had.
+// Their makers are in fork() while they are restored.
 TEST_P(Daemons, ThatAreBeingMadeAsTheProgramEndsAreGivenBackWhatItHad) {
   constexpr int rounds = 3;
   constexpr int daemons = 6;
@@ -852,7 +853,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Daemons,
                            return name_of_way(test.param.first) + (test.param.second ? "_handed_over" : "");
                          });
 
-// Nobody has written them into the journal.
+// They are not in the journal.
 TEST(RunProgram, WhenItIsKilledProcessesThatAreBeingMadeAreRestoredToo) {
   const auto before = read_original(0).value();
   if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
@@ -876,7 +877,7 @@ TEST(RunProgram, WhenItIsKilledProcessesThatAreBeingMadeAreRestoredToo) {
   EXPECT_EQ(run.finish().status, 128 + SIGKILL);
 }
 
-// Its first thread never stops again, so nobody may wait for that.
+// Its first thread never stops again, so the tracer must not wait for that.
 TEST(RunProgram, WhoseMainThreadHasEndedIsHandedOverAsWell) {
   RunSettings settings =
       fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("dynamic", "makers"), "main-exits"});
@@ -893,7 +894,7 @@ TEST(RunProgram, WhoseMainThreadHasEndedIsHandedOverAsWell) {
   EXPECT_TRUE(eventually(others_untraced));
   kill(program, SIGUSR1);
   ASSERT_TRUE(eventually([program] { return list_threads(program).size() == 3; }));
-  // Who is born from now on is found by polling: the youngest, which has inherited class other.
+  // Births from now on are found by polling, here the youngest thread, which inherited class other.
   EXPECT_TRUE(eventually([program] {
     const auto youngest = machine::scheduling_attributes(std::ranges::max(list_threads(program)));
     return youngest && youngest->scheduling_class == machine::SchedulingClass::batch;
@@ -904,7 +905,7 @@ TEST(RunProgram, WhoseMainThreadHasEndedIsHandedOverAsWell) {
   EXPECT_EQ(ended.summary.threads.births, 3);
 }
 
-// A file system of its own for what runs leave, of so few files; for this process and those it makes.
+// Gives this process and its children a separate file system for runtime files, with room for this many.
 void have_runtime_folder_of(int files) {
   if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(97);
   const auto options = fmt::format("size=64k,mode=700,nr_inodes={}", files);
@@ -914,7 +915,7 @@ void have_runtime_folder_of(int files) {
 
 class Unwritable : public testing::TestWithParam<BirthWay> {};
 
-// What cannot be undone is not done, and nobody is held for it.
+// What cannot be undone is not done, and no thread is held up for it.
 TEST_P(Unwritable, WithoutAJournalTheProgramRunsUntouchedAndTheSummarySaysWhy) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to have a full file system";
   RunSettings settings =
@@ -946,7 +947,7 @@ TEST(RunProgram, WhereNoProcessMayBeMadeTheProgramRunsWithoutMillrace) {
   EXPECT_THAT(run.errors, HasSubstr("the program runs without"));
 }
 
-// What attaching is refused for, by a process that is not the caller's, or nobody's.
+// Returns the message with which attaching is refused, from a process that does not own the target.
 std::string attaching_to(pid_t process, const std::function<void()>& before = {}) {
   RunSettings settings = fixed(MaskPolicy::none, BirthWay::any, {});
   settings.attach = process;
@@ -1038,7 +1039,7 @@ TEST(RunProgram, IsNotTracedAnyMoreOnceBirthsHaveCeased) {
     return std::ranges::all_of(threads, [](pid_t thread) { return tracer_of(thread) == 0; });
   }));
   EXPECT_EQ(list_threads(program).size(), 4U);
-  // For those that were born since, if any, to be found.
+  // Lets births since then be found, if there are any.
   usleep(300'000);
   kill(run.process(), SIGTERM);
   const TestRun ended = run.finish();
@@ -1047,7 +1048,7 @@ TEST(RunProgram, IsNotTracedAnyMoreOnceBirthsHaveCeased) {
   EXPECT_THAT(ended.summary.birth_reason, HasSubstr("polling"));
 }
 
-// The kernel looks through all that are traced whenever one of them stops.
+// The kernel scans all traced threads whenever one of them stops.
 TEST(RunProgram, BeyondAThousandThreadsTracingEndsAndTheSummarySaysWhy) {
   RunSettings settings =
       fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("static", "threads"), "1100", "0"});

@@ -11,10 +11,11 @@
 namespace millrace::placement {
 namespace {
 
-// Rings, retitles the window, colours what follows, turns the writing, begins lines, is no UTF-8.
+// Rings the bell, retitles the window, sets colours, reverses the text direction, begins lines, and is not
+// UTF-8.
 const std::string hostile = "\x07\x1b]0;T\x07\x1b[31mX\n\r\u202e\u2028\xff\xfe\xc2\x9b";
 
-// Whether a terminal only shows it: lines of UTF-8 without anything that acts.
+// True if a terminal would only display it: lines of UTF-8 without control characters.
 bool is_plain(const std::string& text) {
   std::string without_ends = text;
   std::erase(without_ends, '\n');

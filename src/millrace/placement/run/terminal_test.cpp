@@ -1,4 +1,4 @@
-// Job control: run_program() in the foreground of a terminal, as a shell would have it.
+// Job control: run_program() in the foreground of a terminal, as under a shell.
 #include "millrace/placement/run/program_testing.h"
 
 #include <csignal>
@@ -17,8 +17,8 @@ constexpr char control_z = 26;
 constexpr char control_c = 3;
 constexpr char control_backslash = 28;
 
-// A shell with one job, in a terminal of its own. What it sees of the job, it writes to a pipe: 'S' stopped,
-// 'C' continued, 'E' and the code ended.
+// A shell with one job, in a terminal of its own. It writes the job's events to a pipe: 'S' stopped, 'C'
+// continued, 'E' and the exit code.
 class TerminalJob {
  public:
   enum class Place { foreground, background };
@@ -46,7 +46,7 @@ class TerminalJob {
     ASSERT_EQ(ioctl(terminal_, TIOCSWINSZ, &size), 0);
   }
   void resume() const { kill(shell_, SIGUSR1); }
-  // The next event, as its letter; of 'E' also code(). 0 when none comes within a minute.
+  // The letter of the next event; sets code() for 'E'. 0 if none comes within a minute.
   char next() {
     pollfd ready{.fd = events_, .events = POLLIN, .revents = 0};
     constexpr int patience_ms = 60'000;
@@ -59,12 +59,12 @@ class TerminalJob {
     return event.letter;
   }
   [[nodiscard]] int code() const { return code_; }
-  // The process that the shell takes for its job.
+  // The process that the shell sees as its job.
   [[nodiscard]] pid_t process() const {
     const auto children = list_children(shell_);
     return children.empty() ? -1 : children.front();
   }
-  // Waits until the program's output holds `text`.
+  // Waits until the program's output contains `text`.
   bool wait_for(const std::string& text) {
     return eventually([&] {
       pollfd ready{.fd = terminal_, .events = POLLIN, .revents = 0};
@@ -98,7 +98,7 @@ class TerminalJob {
       const auto summary = run_program(settings);
       _exit(summary ? shell_code(summary->status) : 99);
     }
-    // As `fg` does.
+    // Like `fg`.
     std::signal(SIGUSR1, [](int) {
       tcsetpgrp(0, job);
       kill(-job, SIGCONT);
@@ -136,7 +136,7 @@ char state_of_program(const std::string& name) {
 class JobControl : public testing::TestWithParam<BirthWay> {};
 
 TEST_P(JobControl, StopsWithTheTerminalAndGoesOnWithTheShell) {
-  const TemporaryFile copy;  // a name of its own, to find the process by
+  const TemporaryFile copy;  // a unique name, to find the process by
   std::filesystem::copy_file(testing_program("dynamic", "signals"), copy.path(),
                              std::filesystem::copy_options::overwrite_existing);
   chmod(copy.path().c_str(), 0755);
@@ -146,7 +146,7 @@ TEST_P(JobControl, StopsWithTheTerminalAndGoesOnWithTheShell) {
   for (int i = 0; i < 2; ++i) {
     job.type(control_z);
     ASSERT_EQ(job.next(), 'S');
-    EXPECT_EQ(job.code(), SIGTSTP);  // a shell says 148
+    EXPECT_EQ(job.code(), SIGTSTP);  // a shell reports 148
     EXPECT_TRUE(eventually([&] { return state_of_program(name) == 'T' || state_of_program(name) == 't'; }));
     job.resume();
     ASSERT_EQ(job.next(), 'C');
@@ -157,8 +157,8 @@ TEST_P(JobControl, StopsWithTheTerminalAndGoesOnWithTheShell) {
   EXPECT_EQ(job.code(), 128 + SIGINT);
 }
 
-// The terminal stops the whole group at once, this process as well as the program. Told to go on as soon as
-// the shell sees that, it must not stop once more for the program's stop.
+// The terminal stops the whole group at once: this process and the program. If it is continued as soon as the
+// shell sees the stop, it must not stop again because the program stopped.
 TEST_P(JobControl, ReadingInTheBackgroundStopsItOnce) {
   constexpr int sessions = 10;
   for (int session = 0; session < sessions; ++session) {

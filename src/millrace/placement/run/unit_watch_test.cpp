@@ -20,7 +20,7 @@ namespace {
 
 using machine::CpuSet;
 
-// Threads of this process that compute until the object is gone.
+// Threads of this process that compute until the object is destroyed.
 class Computing {
  public:
   explicit Computing(const std::vector<std::function<void()>>& works)
@@ -50,9 +50,9 @@ void compute_floats() {
     x = x * 1.0000001 + x * 0.0000001 - x / 3;
 }
 
-// Two groups, of which each has one CPU that this process may use, and one that is not there: the CPUs that
-// are there share no unit, and yet there is somebody to be kept apart. One cache: whoever has one of its own
-// stays there, wherever the kernel of a busy machine has put him.
+// Two groups. Each has one CPU that this process may use and one that does not exist. So the existing CPUs
+// share no unit, and yet threads must be kept apart. There is one cache, because a thread with its own cache
+// would stay there, wherever the kernel of a busy machine put it.
 struct TwoGroups {
   CpuSet allowed = machine::current_thread_affinity().value();
   int first = allowed.lowest();

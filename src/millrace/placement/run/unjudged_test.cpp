@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// As where the processor counts nothing, or this user may not ask it.
+// As on a processor without counters, or without permission to use them.
 void refuse_counters() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

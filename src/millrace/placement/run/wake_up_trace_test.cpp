@@ -72,7 +72,8 @@ TEST(WakeUpTrace, ALineTellsWhoWakesMost) {
       "of 10 seen, 0 % by threads of the program, 90 % by interrupts, 10 % by others; 4 more were not seen");
 }
 
-// Two threads that hand a byte to and fro, in a process that has a tracefs of its own; 77 where it may not.
+// Two threads that pass a byte back and forth, in a process with its own tracefs; 77 if that is not
+// permitted.
 int count_hand_offs() {
   if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 77;
   if (mount("none", "/sys/kernel/tracing", "tracefs", 0, nullptr) != 0) return 77;
@@ -97,7 +98,7 @@ int count_hand_offs() {
   std::int64_t seen = 0;
   for (const auto& [names, count] : trace->wakers().by_threads)
     seen += count;
-  // Where both are awake nobody is woken; but they have to wait for one another mostly.
+  // If both are awake no wake-up is needed, but mostly they have to wait for each other.
   return seen > rounds / 4 && trace->wakers().lost == 0 ? 0 : 2;
 }
 

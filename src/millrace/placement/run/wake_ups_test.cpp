@@ -36,7 +36,7 @@ TEST(WakeUps, OfAProgramThatHardlyRanSayNothing) {
               AllOf(HasSubstr("stopped 70 times under class batch"), Not(HasSubstr("spares"))));
 }
 
-// How often this thread waited and was stopped, by the kernel's other interface.
+// This thread's waits and preemptions, from another kernel interface.
 rusage switches_by_now() {
   rusage now{};
   getrusage(RUSAGE_THREAD, &now);
@@ -53,7 +53,7 @@ TEST(WakeUpLook, CountsWhatTheKernelCounts) {
   const WakeUps found = look.until_now(3'000'000'000);
   const rusage after = switches_by_now();
   EXPECT_DOUBLE_EQ(found.run_seconds, 2);
-  // A timer may run out before its thread waits, so nobody knows how many there must have been; but some.
+  // A timer may expire before its thread waits, so the exact number is not known.
   ASSERT_GT(ended.ru_nvcsw, begun.ru_nvcsw);
   EXPECT_GE(found.voluntary, ended.ru_nvcsw - begun.ru_nvcsw);
   EXPECT_LE(found.voluntary, after.ru_nvcsw - before.ru_nvcsw);

@@ -16,7 +16,7 @@
 namespace millrace::placement {
 namespace {
 
-// Of the thread that made it, too.
+// Also ends with the thread that made it.
 [[noreturn]] void wait_for_the_end() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   while (true)
@@ -41,7 +41,7 @@ TEST(ChildrenReader, FindsThoseThatLiveAgainAndAgain) {
   EXPECT_TRUE(reader.read(4194304, {4194304}).empty());
 }
 
-// That another thread has made.
+// Children made by another thread.
 TEST(ChildrenReader, FindsThoseOfEachThread) {
   ChildrenReader reader;
   pid_t child = 0;
@@ -62,7 +62,7 @@ TEST(ChildrenReader, FindsThoseOfEachThread) {
   done.set_value();
 }
 
-// More than the kernel tells at once.
+// More than the kernel returns in one read.
 TEST(ChildrenReader, FindsManyAndNobodyElse) {
   constexpr int count = 700;
   std::vector<pid_t> made;

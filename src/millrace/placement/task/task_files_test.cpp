@@ -70,12 +70,12 @@ TEST(TaskFiles, RunTimeOfAProcessGrowsWhileItRunsAndOnlyThen) {
   const ForkedProcess sleeper;
   ASSERT_TRUE(sleeper.becomes('S'));
   std::optional<std::int64_t> slept;
-  ASSERT_TRUE(eventually([&] {  // in state S it may still be on its way off the CPU
+  ASSERT_TRUE(eventually([&] {  // in state S it may still be leaving the CPU
     const auto now = run_time_of_process(sleeper.number());
     return now && now == std::exchange(slept, now);
   }));
   const auto before = run_time_of_process(getpid());
-  // Of a thread that has ended, too.
+  // Includes a thread that has ended.
   std::jthread([] {
     const std::int64_t end = now_ns() + 1'000'000;
     while (now_ns() < end) {

@@ -1,15 +1,12 @@
-/* makers: programs that make processes or threads at awkward moments.
+/* makers: makes processes or threads at awkward moments.
  *
- * makers late FILE COUNT MB STEP_US: after the first process has ended, COUNT processes make one process
- * each,
- *   about STEP_US apart. Each of these writes its number to FILE and sleeps, like a daemon. MB megabytes of
- *   memory make fork() slow.
- * makers keeps COUNT MB: prints "ready", makes COUNT sleeping processes one after the other, with MB
- * megabytes
- *   of memory, and sleeps itself.
- * makers main-exits: main ends. Another thread prints "ready" and, on SIGUSR1, takes class other and makes
- * a
- *   thread. */
+ *   late FILE COUNT MB STEP_US  after the first process has ended, COUNT processes make one process each, about
+ *                               STEP_US apart. Each of these writes its number to FILE and sleeps, like a daemon.
+ *                               MB megabytes of memory make fork() slow
+ *   keeps COUNT MB              prints "ready", makes COUNT sleeping processes one after the other, with MB
+ *                               megabytes of memory, and sleeps itself
+ *   main-exits                  main ends; another thread prints "ready" and, on SIGUSR1, takes class other and
+ *                               makes a thread */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

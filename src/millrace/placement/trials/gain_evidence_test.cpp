@@ -11,9 +11,9 @@ namespace {
 using Noise = std::function<double(std::mt19937&)>;
 
 double normal(std::mt19937& random) { return std::normal_distribution<double>(0, 0.05)(random); }
-// Without a mean or a variance.
+// Has neither a mean nor a variance.
 double cauchy(std::mt19937& random) { return std::cauchy_distribution<double>(0, 0.05)(random); }
-// Nearly always nothing, then a jump.
+// Nearly always close to nothing, then a jump.
 double jumps(std::mt19937& random) {
   const double sign = std::bernoulli_distribution(0.5)(random) ? 1 : -1;
   return sign * (std::bernoulli_distribution(0.05)(random) ? 1 : 0.001);
@@ -21,7 +21,7 @@ double jumps(std::mt19937& random) {
 
 class WithoutGain : public testing::TestWithParam<Noise> {};
 
-// Looked at after each pair, for 400 pairs: four minutes of nothing but trials.
+// Checked after each of 400 pairs: four minutes of trials.
 TEST_P(WithoutGain, ReachesAHundredInLessThanOneOfAHundredRuns) {
   std::mt19937 random(1);
   constexpr int runs = 1000;
@@ -50,7 +50,7 @@ TEST(GainEvidence, GrowsWithAGainAndShrinksWithALoss) {
   EXPECT_LT(loss.value(), 0.01);
 }
 
-// By hand: the first ratio is large against the usual 0.03, so it wins or loses the whole stake.
+// Computed by hand: the first ratio is large compared with the usual 0.03, so the whole stake is won or lost.
 TEST(GainEvidence, PaysWhatWasStaked) {
   GainEvidence evidence;
   EXPECT_DOUBLE_EQ(evidence.value(), 1);

@@ -36,7 +36,7 @@ TEST(PairedGain, OneDisturbedPairDoesNotDecide) {
 
 class Coverage : public testing::TestWithParam<int> {};
 
-// The bound on outliers narrows intervals of normal noise a little; 95 % becomes no less than 90 %.
+// The limits on outliers narrow intervals of normal noise a little, so 95 % may become 90 %, not less.
 TEST_P(Coverage, OfTheIntervalIsNearlyWhatItSays) {
   std::mt19937 random(static_cast<unsigned>(GetParam()));
   std::normal_distribution<double> noise(0.05, 0.1);

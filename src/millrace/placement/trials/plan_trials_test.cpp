@@ -14,12 +14,12 @@
 namespace millrace::placement {
 namespace {
 
-// A program whose rate drifts and scatters, and what each plan brings to it at a time.
+// A program whose rate drifts and scatters, with the speed factor of each plan over time.
 struct SimulatedProgram {
   std::function<double(const Plan&, double)> factor;
   double noise = 0.05;
   unsigned seed = 1;
-  double window = 0.15;  // how long one takes
+  double window = 0.15;  // seconds of one window
 };
 
 struct SimulatedRun {
@@ -67,7 +67,7 @@ TEST(PlanTrials, TakeAGainThatStandsOutOfTheNoise) {
 
 class NothingToGain : public testing::TestWithParam<int> {};
 
-// Whatever is ever taken in so many seconds counts, also where it was taken back.
+// A plan that was ever taken counts, even if it was taken back.
 TEST_P(NothingToGain, IsGivenAPlanInLessThanOneOfAHundredRuns) {
   int taken = 0;
   constexpr int runs = 300;
@@ -152,7 +152,7 @@ TEST(PlanTrials, PassOverWhatWouldChangeNothing) {
   EXPECT_EQ(trials.trying(), nullptr);
 }
 
-// As x264 reports its frames, each quarter of a second, from 0.45 s on.
+// As x264 reports its frames: every quarter of a second, from 0.45 s on.
 TEST(PlanTrials, DecideAGainOfAQuarterInFiveSecondsOfReportsEachQuarterSecond) {
   std::vector<double> decided;
   for (unsigned seed = 1; seed <= 101; ++seed) {

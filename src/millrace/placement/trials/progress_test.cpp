@@ -17,7 +17,7 @@ std::optional<double> total_of(const std::string& pattern, const std::string& ou
   return reader->total();
 }
 
-// However the output is cut into pieces.
+// However the output is split into pieces.
 class Pieces : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(Pieces, NumbersOfTheFirstGroupCount) {
@@ -47,7 +47,7 @@ TEST(ReportReader, RefusesWhatIsNoPattern) {
   EXPECT_EQ(reader.error().kind, ErrorKind::usage);
 }
 
-// Nested repetition, over which others think for years.
+// Nested repetition, on which backtracking engines take exponential time.
 TEST(ReportReader, TakesALineInTheTimeOfALine) {
   EXPECT_EQ(total_of("(x+x+)+y", std::string(3000, 'x') + "\nxxy\n", 64), 1);
 }

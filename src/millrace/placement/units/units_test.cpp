@@ -26,7 +26,7 @@ UnitThread thread_of(std::int64_t id, SharedUnit unit, int cpu = -1) {
   return thread;
 }
 
-// `fp` threads that compute with floating point, then `integers` that do not.
+// `fp` floating-point threads, then `integers` integer threads.
 std::vector<UnitThread> mixed(int fp, int integers) {
   std::vector<UnitThread> threads;
   for (int i = 0; i < fp + integers; ++i)
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(All, OnUnitMachines, testing::ValuesIn(unit_machines),
 // The paper's figures 1 and 2, and the seats of section 5.3.
 TEST_P(OnUnitMachines, WorkoverGivesTheFirstPusOfDistinctGroupsToThoseThatUseFloatingPointMost) {
   auto threads = mixed(groups_, groups_);
-  // They ran wherever the kernel had them, all on as few groups as there are.
+  // They ran where the kernel had put them, all on as few groups as possible.
   const std::vector<int> cpus = topology_.cpus().to_vector();
   for (std::size_t i = 0; i < threads.size(); ++i)
     threads[i].cpu = cpus[i];
@@ -73,7 +73,7 @@ TEST_P(OnUnitMachines, WorkoverGivesTheFirstPusOfDistinctGroupsToThoseThatUseFlo
   const auto step = by_workover({}, ground, threads);
   std::set<int> groups;
   std::set<int> taken;
-  // With several caches each has the threads that run there, of either kind.
+  // With several caches, each has the threads of either kind that run there.
   for (std::size_t i = 0; i < threads.size(); ++i) {
     ASSERT_EQ(step.masks[i].count(), 1);
     taken.insert(step.masks[i].lowest());
@@ -106,7 +106,7 @@ TEST_P(OnUnitMachines, WorkoverMovesNobodyWhileNothingChanges) {
   }
 }
 
-// Whatever threads do from second to second: masks lie on the ground, no two on one PU.
+// Whatever threads do from second to second, masks stay on the ground, with at most one thread per PU.
 TEST_P(OnUnitMachines, WorkoverNeverPutsTwoOnOnePu) {
   model::Random random(5);
   const auto ground = workover_ground(topology_, topology_.cpus());
@@ -140,7 +140,7 @@ TEST(WorkoverRule, KeepsOnItsGroupWhoChangesBetweenFirstAndSecondAfterMoreThanAS
   auto step = by_workover({}, ground, threads);
   step = by_workover(step.state, ground, threads);
   const CpuSet& module = topology.fpu_group_of(step.masks[0].lowest());
-  // 0 and the integer thread of its own module change places.
+  // Thread 0 and the integer thread on its module swap roles.
   std::size_t partner = 4;
   while (!module.contains(step.masks[partner].lowest()))
     ++partner;
@@ -158,7 +158,7 @@ TEST(WorkoverRule, GivesWhoComesBackThePuThatItHadMost) {
   auto step = by_workover({}, ground, threads);
   step = by_workover(step.state, ground, threads);
   const auto before = step.masks;
-  // All sleep but the third, which stays; then all are back.
+  // All sleep except the third, which stays; then all return.
   auto sleeping = threads;
   for (std::size_t i = 0; i < sleeping.size(); ++i)
     if (i != 2) sleeping[i].busy = 0;
@@ -200,7 +200,7 @@ TEST(WorkoverRule, KeepsThreadsOnTheCacheWhereTheyRunWhileThereIsRoom) {
   EXPECT_EQ(second, 8);
 }
 
-// Wherever they began, and whatever the caches have already.
+// Wherever they began and however full the caches are.
 TEST(WorkoverRule, LetsNoneShareWhileAnotherCacheHasAGroupToSpare) {
   const Topology topology = machine::two_sockets_smt();
   const auto ground = workover_ground(topology, topology.cpus());
@@ -227,7 +227,7 @@ TEST(WorkoverRule, LetsNoneShareWhileAnotherCacheHasAGroupToSpare) {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-// Speeds that the model predicts where each thread has a PU of its mask, as the kernel would share them out.
+// The speeds that the model predicts if each thread has a PU of its mask, assigned as the kernel would.
 double log_throughput(const UnitsGround& ground, const std::vector<UnitThread>& threads,
                       const std::vector<CpuSet>& masks) {
   std::vector<model::ContendingThread> contenders;
@@ -245,7 +245,7 @@ double log_throughput(const UnitsGround& ground, const std::vector<UnitThread>& 
 }
 
 TEST_P(OnUnitMachines, UnitsKeepsLikeKindsApartFromTheWorstPlaceOn) {
-  // Like beside like, as the kernel may have left them.
+  // Like kinds together, as the kernel may have left them.
   auto threads = mixed(groups_, groups_);
   std::vector<int> cpus;
   for (const CpuSet& group : topology_.fpu_groups())
@@ -269,7 +269,7 @@ TEST_P(OnUnitMachines, UnitsKeepsLikeKindsApartFromTheWorstPlaceOn) {
 }
 
 TEST_P(OnUnitMachines, UnitsStaysOnceItHasDecided) {
-  const auto threads = mixed(groups_, groups_);  // nobody knows where they run
+  const auto threads = mixed(groups_, groups_);  // their CPUs are not known
   const auto ground = units_ground(topology_, topology_.cpus());
   auto step = by_units({}, ground, threads, second_ns);
   const auto masks = step.masks;
@@ -280,8 +280,8 @@ TEST_P(OnUnitMachines, UnitsStaysOnceItHasDecided) {
   }
 }
 
-// Random threads from second to second: masks on the ground, whole groups, and never worse by the model than
-// before.
+// Random threads from second to second: masks stay on the ground, are whole groups, and are never worse by
+// the model than before.
 TEST_P(OnUnitMachines, UnitsActsOnlyToGain) {
   model::Random random(9);
   const auto ground = units_ground(topology_, topology_.cpus());
@@ -310,7 +310,7 @@ TEST_P(OnUnitMachines, UnitsActsOnlyToGain) {
 TEST(UnitsRule, TouchesNobodyWhereNothingConflicts) {
   const Topology topology = machine::bulldozer();
   const auto ground = units_ground(topology, topology.cpus());
-  // Integer units are every PU's own there.
+  // Every PU there has its own integer units.
   const auto step = by_units({}, ground, mixed(0, 8), second_ns);
   EXPECT_FALSE(step.changed);
   EXPECT_THAT(step.masks, Each(CpuSet()));
@@ -320,7 +320,7 @@ TEST(UnitsRule, TouchesNobodyWhereNothingConflicts) {
 TEST(UnitsRule, TouchesNobodyWhereAllAreAlikeOrMoreThanPus) {
   const Topology topology = machine::bulldozer();
   const auto ground = units_ground(topology, topology.cpus());
-  // Wherever they are, it is the same.
+  // All placements are equal.
   EXPECT_FALSE(by_units({}, ground, mixed(8, 0), second_ns).changed);
   EXPECT_FALSE(by_units({}, ground, mixed(8, 8), second_ns).changed);
   EXPECT_FALSE(by_units({}, ground, mixed(1, 0), second_ns).changed);
@@ -330,7 +330,7 @@ TEST(UnitsRule, TouchesNobodyWhereAllAreAlikeOrMoreThanPus) {
   EXPECT_FALSE(by_units({}, ground, sleeping, second_ns).changed);
 }
 
-// Four threads that fight over the L2 and four that compute: no rule by floating point alone would see it.
+// Four threads compete for the L2 and four compute. A rule based on floating point alone would miss that.
 TEST(UnitsRule, KeepsThreadsApartThatFightOverACache) {
   const Topology topology = machine::bulldozer();
   std::vector<UnitThread> threads;
@@ -358,7 +358,7 @@ TEST(UnitsRule, StaysWithinWhatTheProgramMayUse) {
   }
 }
 
-// What threads use varies a little from second to second.
+// Demands vary a little from second to second.
 TEST(UnitsRule, LeavesThreadsWhereTheyAreWhileThatIsNearlyAsGood) {
   const Topology topology = machine::bulldozer();
   const auto ground = units_ground(topology, topology.cpus());
@@ -427,7 +427,7 @@ TEST(UnitsRule, GivesNoMasksWhereSharingIsNotSure) {
   EXPECT_FALSE(step.changed);
   EXPECT_THAT(step.reason, HasSubstr("not sure"));
 
-  // Measured, it is; and when the measurement is not stable any more, what was given is taken back.
+  // With measured groups it is certain. Once the measurement is no longer stable, the masks are taken back.
   const std::vector<CpuSet> measured{{0, 1}, {2, 3}};
   const auto sure = by_units({}, units_ground(doubtful, doubtful.cpus(), measured, true), threads, second_ns);
   EXPECT_TRUE(sure.changed) << sure.reason;
@@ -446,7 +446,7 @@ TEST(UnitsRule, HoldsForThreeSeconds) {
   auto step = by_units({}, ground, threads, second_ns);
   ASSERT_TRUE(step.changed);
   const auto masks = step.masks;
-  // Two more begin with floating point where they are: on the modules of the first two.
+  // Two more start using floating point where they are: on the modules of the first two.
   for (const std::size_t i : {2U, 3U}) {
     threads[i] = thread_of(static_cast<std::int64_t>(i), SharedUnit::fp, masks[i - 2].highest());
   }
@@ -465,7 +465,7 @@ TEST(UnitsRule, HoldsForThreeSeconds) {
 TEST(UnitsRule, PutsThreadsTogetherThatShareData) {
   const Topology topology = topology_of("pack:2 [numa] l3:1 core:4 l2:1 l1d:1 pu:2", "amd-smt");
   std::vector<UnitThread> threads;
-  // Two pairs, each on both sockets.
+  // Two pairs, each spread over both sockets.
   for (int i = 0; i < 4; ++i) {
     UnitThread thread = thread_of(i, SharedUnit::llc, i < 2 ? 2 * i : 4 + 2 * i);
     thread.data = i % 2;
@@ -504,7 +504,7 @@ TEST(UnitsRule, LeavesThreadsAloneThatMayNotGoEverywhereAndForgetsThoseThatAreGo
   EXPECT_LE(step.state.given.size(), 1);
 }
 
-// By the model: what units gives is at least as good as what workover gives, where all are bound.
+// By the model: the masks of `units` are at least as good as those of `workover`, if all threads are pinned.
 TEST_P(OnUnitMachines, UnitsIsAtLeastAsGoodAsWorkoverFromWhereverItBegins) {
   model::Random random(3);
   const auto ground = units_ground(topology_, topology_.cpus());
@@ -521,7 +521,7 @@ TEST_P(OnUnitMachines, UnitsIsAtLeastAsGoodAsWorkoverFromWhereverItBegins) {
     for (std::size_t i = 0; i < threads.size(); ++i)
       threads[i].cpu = workover.masks[i].lowest();
     const auto step = by_units({}, ground, threads, second_ns);
-    if (!step.changed) continue;  // workover's place is within 2 % of what is best
+    if (!step.changed) continue;  // workover's placement is within 2 % of the best
     EXPECT_GE(log_throughput(ground, threads, step.masks),
               log_throughput(ground, threads, workover.masks) - 1e-9);
   }
