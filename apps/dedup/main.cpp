@@ -95,7 +95,7 @@ Result<std::unique_ptr<InputFile>> open_input(const Arguments& a, const Interrup
   return InputFile::open(a.input, {.directory = "give an archive"}, interrupt.token());
 }
 
-// What is packed: a file, a pipe, or a folder.
+// The input of pack: a file, a pipe, or a folder.
 struct PackInput {
   std::unique_ptr<InputFile> file;
   std::unique_ptr<FolderStream> folder;
@@ -109,7 +109,7 @@ bool is_folder(const std::string& path) {
   return path != "-" && std::filesystem::is_directory(path, ignored);
 }
 
-// Refuses an archive that would hold itself.
+// Refuses an archive inside the packed folder, which would contain itself.
 Status check_is_outside(const std::string& folder, const std::string& output) {
   std::error_code ignored;
   const auto inside = std::filesystem::weakly_canonical(output, ignored)
@@ -142,13 +142,13 @@ std::function<void(std::uint64_t)> shown_by(ProgressLine& line, std::optional<st
   return [&line, total](std::uint64_t done) { line.update(static_cast<std::int64_t>(done), total); };
 }
 
-// Refuses outputs that exist, that would mix, and the input as one.
+// Refuses outputs that exist, that collide, or that are the input.
 Status check_outputs_of(const Arguments& a) {
   return check_outputs({{"OUT", a.output}, {"--json", a.json}, {"--trace", a.trace}}, overwrite_if(a.force),
                        {"IN", a.input});
 }
 
-// How a run went, and, where it went well, its reports.
+// Result of a run. Writes the reports if it succeeded.
 template <class Outcome>
 Status report(const Arguments& a, const Outcome& outcome, const std::string& text,
               const nlohmann::ordered_json& json) {
@@ -172,7 +172,7 @@ Status report(const Arguments& a, const Outcome& outcome, const std::string& tex
   return {};
 }
 
-// How far near copies are looked for: half of the memory at most.
+// Search distance for short copies: at most half of the memory.
 Result<std::size_t> window_of(const Arguments& a) {
   if (!a.window) return std::min(default_window, std::bit_floor(a.memory / 2));
   constexpr std::size_t largest = std::size_t{1} << 30;
@@ -200,7 +200,7 @@ Status run_pack(const Arguments& a, const Interrupt& interrupt) {
 
   auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
-  run->byte_budget -= *window + *window / 16;  // and what remembers its marks
+  run->byte_budget -= *window + *window / 16;  // and the table of marks
   const auto input = open_pack_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
   InputFile& bytes = input->bytes();
@@ -235,7 +235,7 @@ Status run_pack(const Arguments& a, const Interrupt& interrupt) {
   return report(a, outcome, to_text(outcome, elapsed), to_json(outcome, elapsed));
 }
 
-// Where what is restored goes: zeros of a file take no room.
+// Destination of restored bytes; runs of zeros become holes in a file.
 class RestoredOutput {
  public:
   explicit RestoredOutput(OutputFile& file) : file_(&file), holes_(file) {}
@@ -248,18 +248,18 @@ class RestoredOutput {
   WithHoles holes_;
 };
 
-// A sink for what is only checked.
+// Discards bytes that are only checked.
 class Nowhere final : public ByteSink {
  public:
   Status write(std::span<const std::byte> /*bytes*/) override { return {}; }
 };
 
-// Refuses what is known beforehand to end in failure: a file tells at its end how much it restores.
+// Refuses early what would fail later: the end of a file states the size of the restored stream.
 Status check_size(const Arguments& a, InputFile& input) {
   const auto size = input.remaining();
   if (!size) return {};
   const auto end = read_end(input, *size, input.name(), content_limit);
-  if (!end) return {};  // restoring tells better what is wrong, and restores what there is to a pipe
+  if (!end) return {};  // restoring gives the better message, and restores as much as possible to a pipe
   if (a.limit && end->stream_size > *a.limit) return beyond_limit(input.name(), end->stream_size, *a.limit);
   const auto room = a.output.empty() ? std::nullopt : OutputFile::room_for(a.output);
   if (room && end->stream_size > *room)
@@ -268,7 +268,7 @@ Status check_size(const Arguments& a, InputFile& input) {
   return {};
 }
 
-// Some bytes of the stream to the output.
+// Restores a part of the stream to the output.
 Status run_part(const Arguments& a, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (!a.trace.empty())
@@ -289,7 +289,7 @@ Status run_part(const Arguments& a, const Interrupt& interrupt) {
   return report(a, outcome, to_text(outcome, part.from, elapsed), to_json(outcome, part.from, elapsed));
 }
 
-// Restores to the output; to nowhere if there is none.
+// Restores to the output; if there is none, only checks.
 Status run_unpack(const Arguments& a, const Interrupt& interrupt) {
   if (a.from || a.bytes) return run_part(a, interrupt);
   const std::int64_t start = now_ns();
@@ -341,7 +341,7 @@ Status run_info(const Arguments& a, const Interrupt& interrupt) {
   return write_json(to_json(*info), a.json, overwrite_if(a.force));
 }
 
-// The arguments are read by then.
+// `a` is filled in before the action runs.
 Action interruptible(Status (*verb)(const Arguments&, const Interrupt&), const Arguments& a) {
   return [verb, &a] {
     const Interrupt interrupt;
@@ -370,7 +370,8 @@ void add_run_options(CLI::App& verb, Arguments& a) {
 void add_limit(CLI::App& verb, Arguments& a) {
   verb.add_option("--limit", a.limit, "fail rather than restore more bytes than this, as 10G")
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62));  // a minus sign makes more than that
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62));  // a negative number wraps around to
+                                                                      // more than that
 }
 
 void add_verbs(CLI::App& app, Arguments& a, Action& action) {

@@ -2,10 +2,10 @@
 //
 //   similar_compare FOLDER [rounds]
 //
-// The images of FOLDER are indexed in memory; then every contender asks about all of them, ten answers each.
-// In each round all contenders run once, in a random order, and every ratio is taken within a round, so that
-// whatever else the machine was doing then bears on both; above 1 `stealing` is the faster. With 1, 2 and 4
-// threads, however many CPUs there are.
+// Indexes the images of FOLDER in memory. Then every contender queries all of them, ten answers each. In each
+// round all contenders run once in a random order, and ratios are computed within a round, so that other load
+// affects both sides. A ratio above 1 means that `stealing` is faster. Uses 1, 2 and 4 threads, whatever the
+// number of CPUs.
 #include "millrace/base/clock.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/pool/worker_pool.h"
@@ -35,10 +35,10 @@ using stream::Strategy;
 struct Contender {
   std::string name;
   stream::RunOptions options;
-  bool sized = true;  // a source that tells sizes, which keeps tbb from its parallel_pipeline
+  bool sized = true;  // the source tells sizes, which keeps tbb from using its parallel_pipeline
 };
 
-// Each strategy by its defaults, and those that have a knob which their users turn also by others.
+// Each strategy with its defaults, and tunable ones also with other settings.
 std::vector<Contender> contenders(int threads) {
   std::vector<Contender> all{{"stealing", {.strategy = Strategy::stealing}},
                              {"tbb flow graph", {.strategy = Strategy::tbb}}};

@@ -2,11 +2,11 @@
 //
 //   similar_recall FOLDER
 //
-// Of every image in FOLDER it makes variants (mirrored; the middle 90 %, 80 % and 70 % of both sides; a
-// corner of 80 %), saves them as JPEG and indexes them together with the images. Then each image is asked
-// about; the image itself is left out of the answers. Recall@1: how many images have one of their own
-// variants as their first answer. Last, the other way round: each variant is asked about in an index of the
-// images alone, and recall@1 is how many have their own image first.
+// Makes variants of every image in FOLDER (mirrored; the middle 90 %, 80 % and 70 % of both sides; a corner
+// of 80 %), saves them as JPEG and indexes them with the images. Then it queries each image, leaving the
+// image itself out of the answers. Recall@1: the number of images whose first answer is one of their own
+// variants. Finally it queries each variant in an index of the images alone; recall@1 is then the number of
+// variants whose first answer is their image.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/pool/worker_pool.h"
@@ -40,7 +40,7 @@ template <class T> T value_or_stop(Result<T> result) {
   return std::move(*result);
 }
 
-// The part of the image that begins at these shares of its sides and is `share` of both sides large.
+// Crops the image from these relative positions, to `share` of both sides.
 Image cut(const Image& image, double left, double top, double share) {
   const auto part = [](int side, double of) { return static_cast<int>(side * of); };
   Image result(part(image.width, share), part(image.height, share));
@@ -76,7 +76,7 @@ Name name_of(const std::string& path) {
   return {std::stoi(text.substr(0, 6)), std::stoi(text.substr(7))};
 }
 
-// Puts the images and their variants into two folders; returns how many images there are.
+// Writes the images and their variants to two folders; returns the number of images.
 int make_variants(const std::string& from, const fs::path& images, const fs::path& all) {
   int count = 0;
   for (const similar::ImageFile& file : value_or_stop(similar::images_in(from)).files) {
@@ -106,7 +106,7 @@ similar::ImageIndex index_of(const fs::path& folder, pool::Team& team) {
   return std::move(outcome.index);
 }
 
-// Asks about all images in `folder` and gives each one's name and answers to `judge`.
+// Queries all images in `folder` and passes each one's name and answers to `judge`.
 void ask(const similar::ImageIndex& index, const fs::path& folder, std::size_t top, pool::Team& team,
          const std::function<void(Name, const std::vector<Name>&)>& judge) {
   const auto finished = similar::run_query(index,

@@ -1,4 +1,4 @@
-// millrace-skipline: run-length coding with skipped lines for images of two colours.
+// millrace-skipline: run-length coding with skipped lines for bilevel images.
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/command_line.h"
@@ -49,7 +49,7 @@ struct Options {
   bool quiet = false;
 };
 
-// What is done `repeat` times, and how long each time took.
+// The result of an operation repeated `repeat` times, and the time of each repetition.
 template <class T> struct Repeated {
   T result;
   std::vector<double> milliseconds;
@@ -80,8 +80,8 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
   return read_whole(**file);
 }
 
-// The program places its own threads: each strip's binds itself to a core of its own, one to one, and main
-// goes to the core with the least load where that is asked for.
+// The program places its own threads. Each strip's thread is pinned one-to-one to its own core. If requested,
+// main moves to the least loaded core.
 class OwnDispatch {
  public:
   static Result<OwnDispatch> make(const std::string& name) {
@@ -98,7 +98,7 @@ class OwnDispatch {
     }
     return own;
   }
-  // A thread that cannot be bound runs where it is.
+  // A thread that cannot be pinned runs unpinned.
   [[nodiscard]] AtBirth at_birth() const {
     if (!dispatch_) return {};
     return [dispatch = dispatch_.get()](int strip) {

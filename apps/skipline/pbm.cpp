@@ -105,8 +105,7 @@ Result<Bitmap> read_pbm(std::span<const std::byte> file, std::size_t limit) {
   if (static_cast<long long>(width) * height > most_pixels)
     return failure("{}x{} pixels, more than {}", width, height, most_pixels);
   if (Status checked = check_size(width, height, limit); !checked) return std::unexpected(checked.error());
-  // What cannot be whole is refused before there is memory for it: each pixel, or eight of a line, takes a
-  // byte.
+  // Refuses truncated files before allocating memory: each pixel, or eight of a line, takes a byte.
   const std::size_t line_bytes = plain ? static_cast<std::size_t>(width) : raw_line_bytes(width);
   if (reader.rest().size() < line_bytes * static_cast<std::size_t>(height))
     return failure("cut short in line {} of {}", reader.rest().size() / line_bytes + 1, height);

@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view mark = "skipline";
 constexpr std::uint32_t version = 1;
 
-// What stands between the mark and the table of strips.
+// The fields between the mark and the table of strips.
 struct Header {
   static constexpr std::size_t size = 24;
 
@@ -66,7 +66,7 @@ std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed) {
 }
 
 void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return;  // which may have no address
+  if (bytes.empty()) return;  // the address may be null
   const std::size_t end = out.size();
   out.resize(end + bytes.size());
   std::memcpy(out.data() + end, bytes.data(), bytes.size());

@@ -1,5 +1,5 @@
-// Reads arbitrary bytes as an encoded image: whole as they are, or with checksums that fit, so that the
-// strips' decoder is reached. What can be read is decoded, and what can be decoded is encoded without loss.
+// Fuzz target: reads arbitrary bytes as an encoded image, either directly or with correct checksums, which
+// reaches the strips' decoder. An image that can be decoded must survive encoding without loss.
 #include "skipline/pbm.h"
 #include "skipline/skipline_file.h"
 

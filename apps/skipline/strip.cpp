@@ -19,7 +19,7 @@ class NumberReader {
  public:
   explicit NumberReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  // None when the strip ends, or for a number that needs more than 28 bits.
+  // Nullopt at the end of the strip, or for a number of more than 28 bits.
   std::optional<std::uint32_t> next() {
     std::uint32_t value = 0;
     for (int shift = 0; shift < 28 && offset_ < bytes_.size(); shift += 7) {
@@ -37,7 +37,7 @@ class NumberReader {
   std::size_t offset_ = 0;
 };
 
-// The first pixel at or behind x that is not of the colour; at least the width if there is none.
+// The first pixel at or after x of the other colour; at least the width if there is none.
 int run_end(Line line, int x, int width, bool black) {
   for (; x < width; x = (x / word_bits + 1) * word_bits) {
     const Word word = line[static_cast<std::size_t>(x / word_bits)];
@@ -75,8 +75,8 @@ bool has_common_difference(Line kept, Line line, Line below) {
 }  // namespace
 
 int difference(Line a, Line b, int range, int enough) {
-  // The last `count` pixels that differ and are less than `range` apart, in a ring. Not initialised: lines
-  // that are alike, which most are, never touch it.
+  // Ring buffer of the last `count` differing pixels that are less than `range` apart. Not initialised,
+  // because equal lines, the most common case, never use it.
   std::array<int, most_range> places;
   std::size_t first = 0;
   int count = 0;
@@ -135,7 +135,7 @@ Status decode_strip(std::span<const std::byte> strip, Bitmap& image, Lines lines
     for (int x = 0; x < image.width(); black = !black) {
       const std::size_t place = reader.offset();
       const auto run = reader.next();
-      // Only a line that begins black has a run of nothing.
+      // Only the first run of a line that begins with black may be empty.
       if (!run || *run > static_cast<std::uint32_t>(image.width() - x) || (*run == 0 && (x > 0 || black)))
         return failure("no run of pixels at byte {}", place);
       const int run_to = x + static_cast<int>(*run);

@@ -13,8 +13,8 @@
 namespace millrace::dedup {
 namespace {
 
-// Begins with a byte that is no text and holds both line ends, so that a transfer that takes the archive for
-// text is found out at once (as in PNG).
+// Begins with a non-text byte and contains both line endings, so that a transfer in text mode is detected at
+// once (as in PNG).
 constexpr std::array<unsigned char, 8> magic{0x8a, 'M', 'R', 'D', '\r', '\n', 0x1a, '\n'};
 constexpr std::size_t check_at = 12;
 
@@ -39,7 +39,7 @@ constexpr std::tuple reference_layout{
     PlacedMember{16, &ReferenceHeader::archive_offset}, PlacedMember{24, &ReferenceHeader::stream_offset}};
 constexpr std::tuple index_layout{PlacedMember{16, &IndexHeader::entries},
                                   PlacedMember{24, &IndexHeader::entries_check}};
-// And the halves of the stream's check, from 48 and from 56 on.
+// The end record also has the halves of the stream's check, at 48 and 56.
 constexpr std::tuple end_layout{
     PlacedMember{4, &EndHeader::literal_bytes}, PlacedMember{16, &EndHeader::index_offset},
     PlacedMember{24, &EndHeader::stream_size}, PlacedMember{32, &EndHeader::data_records},
@@ -47,7 +47,7 @@ constexpr std::tuple end_layout{
 constexpr std::tuple entry_layout{PlacedMember{0, &IndexEntry::stream_offset},
                                   PlacedMember{8, &IndexEntry::archive_offset}};
 
-// The low half of XXH3, seeded with the offset, of a header whose check is zero.
+// The low half of XXH3, seeded with the offset, over a header whose check is zero.
 std::uint32_t header_check(std::span<const std::byte> header, std::uint64_t offset) {
   std::array<std::byte, largest_record_header> copy{};
   std::ranges::copy(header, copy.begin());
@@ -81,7 +81,7 @@ std::array<std::byte, Header::size> sealed_record_of(Type type, const Header& he
 
 bool is_method(Method method) { return method <= Method::zlib; }
 
-// Whether so many bytes can be stored in so many.
+// Whether this payload size is possible for this content size.
 bool payload_fits(Method method, std::uint32_t payload, std::uint32_t content) {
   return method == Method::stored ? payload == content : payload < content && payload > 0;
 }

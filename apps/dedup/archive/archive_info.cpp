@@ -11,7 +11,7 @@
 namespace millrace::dedup {
 namespace {
 
-// The index of an archive in a file, with the end behind it as one entry more.
+// The index of an archive file, with an additional entry for the end.
 Result<std::vector<IndexEntry>> read_index(InputFile& archive, const EndHeader& end, std::uint64_t end_offset,
                                            const ArchiveHeader& archive_header) {
   const auto [version, largest_content] = std::pair(archive_header.version, archive_header.largest_content);

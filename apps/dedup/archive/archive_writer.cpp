@@ -21,7 +21,7 @@ Result<PackedSegment> packed(const Segment& segment, std::span<const std::byte> 
   const std::vector<std::byte> recipe = encode_recipe(segment.pieces, segment.stream_offset);
   Payload of_recipe{.bytes = recipe};
   Payload of_literals;
-  // What is short, as "all of it is new", is not worth a call.
+  // Short recipes, such as "everything is new", are not worth a call.
   constexpr std::size_t short_recipe = 64;
   if (recipe.size() > short_recipe) {
     auto payload = compressor.compress(recipe);

@@ -9,7 +9,7 @@
 namespace millrace::dedup {
 namespace {
 
-constexpr int highest_zstd_level = 19;  // those above need memory that --memory does not count
+constexpr int highest_zstd_level = 19;  // higher levels need memory that --memory does not count
 constexpr int highest_zlib_level = 9;
 
 const Bytef* zlib_bytes(const std::byte* bytes) {
@@ -80,7 +80,7 @@ Result<Compression> Compression::of(Method method, std::optional<int> level) {
   return Compression{method, level.value_or(method == Method::zstd ? 3 : 6)};
 }
 
-// What a call compresses with and into.
+// The compression context and buffer of a call.
 class Compressor::Contexts {
  public:
   explicit Contexts(const Compression& compression) : compression_(compression) {}

@@ -1,4 +1,4 @@
-// What a byte costs in each stage, and which digest is the fastest.
+// Cost per byte of each stage, and of alternative digests.
 #include "dedup/archive/codec.h"
 #include "dedup/chunks/chunk_cutter.h"
 #include "dedup/chunks/chunk_digest.h"
@@ -43,7 +43,7 @@ void divide(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
     state.PauseTiming();
     CutFragment parts = cut({memory, {memory.get(), data.size()}}, cutter);
-    for (Chunk& chunk : parts.chunks)  // new again in each round
+    for (Chunk& chunk : parts.chunks)  // make chunks new again in each round
       std::memcpy(chunk.digest.data(), &++number, sizeof number);
     state.ResumeTiming();
     benchmark::DoNotOptimize(deduplicator.divide(std::move(parts)));
@@ -61,7 +61,7 @@ void digest_chunk(benchmark::State& state) {
 }
 BENCHMARK(digest_chunk);
 
-// What would have to be taken, were the digest of no secret key.
+// The alternatives without a secret key.
 template <const EVP_MD* (*algorithm)()> void digest_without_key(benchmark::State& state) {
   const Bytes data = random_bytes(default_average_chunk, 1);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);

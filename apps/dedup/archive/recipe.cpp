@@ -14,7 +14,7 @@ void put(std::vector<std::byte>& bytes, std::uint64_t number) {
   bytes.push_back(static_cast<std::byte>(number));
 }
 
-// Small for differences near 0, of either sign; modulo 2^64.
+// Maps differences near 0 of either sign to small numbers (zigzag), modulo 2^64.
 std::uint64_t folded(std::uint64_t difference) {
   return (difference << 1) ^ (difference >> 63 == 0 ? 0 : ~std::uint64_t{0});
 }

@@ -12,7 +12,7 @@ namespace millrace::dedup {
 
 namespace {
 
-// Where a segment's literals stand in its content. Failure where the recipe is none.
+// Positions of a segment's literals in its content. Failure if the recipe is invalid.
 Result<std::vector<RecordContent::Literals>> runs_of(const RecordContent& content) {
   std::vector<RecordContent::Literals> runs;
   RecipeReader reader(content.recipe, {.stream_offset = content.stream_offset,
@@ -49,14 +49,14 @@ RecordStore::RecordStore(RandomBytes& archive, std::string name, std::uint32_t l
     : archive_(&archive), name_(std::move(name)), largest_content_(largest_content),
       most_kept_bytes_(most_kept_bytes) {}
 
-// Several threads may load the same content at once; all but one load is wasted, which is rare.
+// Several threads may load the same content at the same time. That wastes work but is rare.
 Result<RecordStore::Content> RecordStore::content_at(std::uint64_t archive_offset,
                                                      std::uint64_t stream_offset, std::uint64_t number) {
   if (Content kept = find(archive_offset)) return kept;
   Result<Content> loaded = load(archive_offset, stream_offset, number);
   if (!loaded) return loaded;
   const std::lock_guard lock(mutex_);
-  // Looked for one by one, so not many either.
+  // Limited because the search is linear.
   constexpr std::size_t most_kept = 64;
   kept_.push_front({archive_offset, *loaded});
   kept_bytes_ += (*loaded)->memory();

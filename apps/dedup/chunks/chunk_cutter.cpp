@@ -11,7 +11,7 @@ namespace {
 // The highest `count` bits, which depend on the most bytes.
 constexpr std::uint64_t high_bits(int count) { return ~std::uint64_t{0} << (64 - count); }
 
-// How many bits the strict mask has more, and the loose one fewer, than the average asks for.
+// How many bits more the strict mask has, and fewer the loose one, than the average requires.
 constexpr int normalisation = 2;
 constexpr std::size_t smallest_average = std::size_t{1} << 10;
 // Every cut is a mark.
@@ -48,7 +48,8 @@ std::vector<std::size_t> ChunkCutter::ends(std::span<const Mark> marks, std::siz
   std::vector<std::size_t> ends;
   ends.reserve(size / sizes_.average + 1);
   auto mark = marks.begin();
-  // The first mark in (.., last] without a bit of `mask`; 0 if there is none. Leaves `mark` there or behind.
+  // The first mark in (.., last] without a bit of `mask`; 0 if there is none. Advances `mark` to it, or past
+  // `last`.
   const auto cut_until = [&](std::size_t last, std::uint64_t mask) -> std::size_t {
     for (; mark != marks.end() && mark->end <= last; ++mark)
       if ((mark->hash & mask) == 0) return mark->end;

@@ -11,7 +11,7 @@
 namespace millrace::dedup {
 namespace {
 
-// The same for all: what it is combined with is secret, and no digest is shown.
+// A constant vector is safe here because the key is secret and no digest is disclosed.
 constexpr std::array<unsigned char, 12> vector_of_all{};
 
 // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast): OpenSSL's byte
@@ -50,8 +50,8 @@ Result<ChunkDigest> ChunkDigest::create(const Key& key) {
 Digest ChunkDigest::of(std::span<const std::byte> bytes) {
   Digest digest;
   int written = 0;
-  // Nothing is encrypted, so that the tag is that of the bytes alone. These fail for algorithms and
-  // arguments, never for data; create() has tried the one, and chunks are far shorter than an int can say.
+  // Nothing is encrypted, so the tag covers the bytes alone. These calls fail for bad algorithms and
+  // arguments, never for data. create() has tested the former, and chunk lengths fit an int.
   EVP_EncryptInit_ex2(context_.get(), nullptr, nullptr, vector_of_all.data(), nullptr);
   EVP_EncryptUpdate(context_.get(), nullptr, &written, openssl_bytes(bytes.data()),
                     static_cast<int>(bytes.size()));

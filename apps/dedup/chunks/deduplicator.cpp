@@ -8,9 +8,9 @@
 namespace millrace::dedup {
 namespace {
 
-// Matches that are shorter are left to compression, and so are those that it sees by itself, as close by.
+// Shorter matches are left to the compressor, which finds close ones itself.
 constexpr std::uint32_t least_match = 64;
-// So many marks ahead the table, and what it names, are asked for.
+// Prefetch distances, in marks.
 constexpr std::ptrdiff_t marks_ahead = 12;
 constexpr std::ptrdiff_t marks_soon = 5;
 
@@ -37,7 +37,7 @@ Status digest(CutFragment& fragment, const ChunkDigest::Key& key) {
   return {};
 }
 
-// The pieces of a segment, as they are found.
+// Collects the pieces of a segment.
 class Deduplicator::Building {
  public:
   Building(std::vector<Origin>& origins, Segment& segment) : origins_(&origins), segment_(&segment) {}
@@ -50,13 +50,14 @@ class Deduplicator::Building {
     segment_->literals += count;
     at_ += count;
   }
-  // The same of bytes that the history has from `at` on.
+  // The same for bytes that the history has from `at` on.
   void literals(std::uint32_t count, std::uint64_t at) {
     if (count == 0) return;
     note_origin(at, stream_at());
     literals(count);
   }
-  // The `count` bytes that the history has from `from` on. `at`: where it has these too, if it does.
+  // Adds a copy of `count` bytes of the history from `from` on. `at`: where the history also has the copied
+  // bytes, if it does.
   void copy(std::uint64_t from, std::uint32_t count, const std::uint64_t* at) {
     auto origin = static_cast<std::size_t>(std::ranges::upper_bound(*origins_, from, {}, &Origin::at) -
                                            origins_->begin()) -
@@ -64,7 +65,7 @@ class Deduplicator::Building {
     for (std::uint32_t done = 0; done < count; ++origin) {
       const auto [begin, source] = (*origins_)[origin];
       const std::uint64_t left = count - done;
-      // Not the origins that are noted here: what is copied ends before.
+      // Origins added here do not matter, because the copied bytes end before them.
       const auto part = static_cast<std::uint32_t>(
           origin + 1 < origins_->size() ? std::min(left, (*origins_)[origin + 1].at - (from + done)) : left);
       const std::uint64_t from_stream = source + (from + done - begin);
@@ -82,7 +83,7 @@ class Deduplicator::Building {
 
  private:
   [[nodiscard]] std::uint64_t stream_at() const { return segment_->stream_offset + at_; }
-  // Whether a copy from there goes on where the one before ends.
+  // Whether a copy from `source` continues the previous copy.
   [[nodiscard]] bool continues(std::uint64_t source) const {
     return !segment_->pieces.empty() && segment_->pieces.back().copy > 0 &&
            segment_->pieces.back().source + segment_->pieces.back().copy == source;
@@ -115,7 +116,8 @@ Segment Deduplicator::divide(CutFragment cut) {
   history_.begin_fragment();
   std::size_t new_begin = 0;
   std::size_t begin = 0;
-  // The history gets new bytes when a known chunk or the end comes: until then they have these positions.
+  // New bytes are added to the history at the next known chunk, or at the end. Until then these are their
+  // positions.
   std::uint64_t at = history_.end();
   for (const Chunk& chunk : cut.chunks) {
     const auto length = static_cast<std::uint32_t>(chunk.end - begin);
@@ -138,7 +140,7 @@ Segment Deduplicator::divide(CutFragment cut) {
   return segment;
 }
 
-// The bytes from `begin` to `end` of a fragment, whose chunks are new.
+// Adds the bytes from `begin` to `end` of a fragment, all in new chunks.
 void Deduplicator::add_new(Building& segment, const CutFragment& cut, std::size_t begin, std::size_t end) {
   if (begin == end) return;
   const std::uint64_t first = history_.add(cut.fragment.bytes.subspan(begin, end - begin));

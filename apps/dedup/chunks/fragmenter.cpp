@@ -5,8 +5,8 @@
 namespace millrace::dedup {
 namespace {
 
-// How far behind its least length a fragment's end is looked for, in average chunks. A mark comes every four
-// on average, so one fragment in 50 is cut without.
+// Search range for a fragment's end beyond its minimum length, in average chunks. There is a suitable mark
+// every four chunks on average, so one fragment in 50 ends without one.
 constexpr std::size_t search_chunks = 16;
 
 }  // namespace

@@ -13,10 +13,10 @@ constexpr std::uint64_t mark_mask = ~std::uint64_t{0} << (64 - mark_bits);
 
 bool is_mark(const GearHash& hash) { return (hash.value() & mark_mask) == 0; }
 
-// The marks of a part of the data.
+// Collects the marks of a part of the data.
 class Marks {
  public:
-  // `last`: where the last one before the part is, left out or not.
+  // `last`: the last mark before the part, whether it was left out or not.
   explicit Marks(std::size_t last) : last_(last) {}
   void add(std::size_t end, const GearHash& hash) {
     if (end - std::exchange(last_, end) >= least_between_marks)
@@ -31,7 +31,7 @@ class Marks {
 
 struct Start {
   GearHash hash;         // of the 64 bytes before a part
-  std::size_t last = 0;  // the last mark there, as far as it keeps others away
+  std::size_t last = 0;  // the last mark there, if close enough to suppress others
 };
 // begin >= 64.
 Start start_at(std::span<const std::byte> data, std::size_t begin) {
@@ -48,9 +48,8 @@ Start start_at(std::span<const std::byte> data, std::size_t begin) {
   return start;
 }
 
-// Goes on from `at`, in all lanes, behind the first byte at which one of them has a mark, or to `behind`.
-// `part`: how far the lanes are apart. A function of its own, so that what it goes along with stays in
-// registers.
+// Advances all lanes from `at` to just behind the first byte where a lane has a mark, or to `behind`. `part`:
+// distance between lanes. Not inlined, so that its state stays in registers.
 [[gnu::noinline]] const std::byte* roll_to_mark(const std::byte* at, const std::byte* behind,
                                                 std::size_t part, std::array<GearHash, lanes>& hashes) {
   auto [a, b, c, d] = hashes;
@@ -72,7 +71,7 @@ Start start_at(std::span<const std::byte> data, std::size_t begin) {
 
 }  // namespace
 
-// A rolling hash waits for itself; several that know nothing of each other don't.
+// Each step of a rolling hash depends on the previous one. Several independent lanes hide that latency.
 std::vector<Mark> gear_marks(std::span<const std::byte> data) {
   constexpr std::size_t window = GearHash::window;
   if (data.size() < window) return {};

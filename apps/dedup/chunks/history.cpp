@@ -10,7 +10,7 @@
 namespace millrace::dedup {
 namespace {
 
-// How many bytes are equal from here on, `most` at most.
+// Number of equal bytes from here on, at most `most`.
 std::size_t equal_behind(const std::byte* a, const std::byte* b, std::size_t most) {
   std::size_t done = 0;
   while (most - done >= sizeof(std::uint64_t)) {
@@ -26,7 +26,7 @@ std::size_t equal_behind(const std::byte* a, const std::byte* b, std::size_t mos
   return done;
 }
 
-// How many are equal before this place.
+// Number of equal bytes before this position.
 std::size_t equal_before(const std::byte* a, const std::byte* b, std::size_t most) {
   std::size_t done = 0;
   while (done < most && *(a - done - 1) == *(b - done - 1))
@@ -36,7 +36,7 @@ std::size_t equal_before(const std::byte* a, const std::byte* b, std::size_t mos
 
 }  // namespace
 
-// One mark in 256 bytes; room for twice as many, since they crowd in some buckets.
+// On average one mark per 256 bytes. There is room for twice as many, because buckets fill unevenly.
 History::History(std::size_t window, std::size_t largest_fragment)
     : window_(window), largest_fragment_(largest_fragment),
       capacity_(window + largest_fragment + GearHash::window),
@@ -72,7 +72,7 @@ History::Match History::find(std::uint64_t at, std::uint64_t hash, std::size_t m
       there -= span_of_low_bits;
     }
     if (there < oldest + GearHash::window || there >= at) continue;
-    // Neither beyond what is kept, nor into the gap, nor into the bytes themselves.
+    // Not beyond the kept bytes, not into the gap, and not into the queried bytes.
     const std::uint64_t first = there >= gap_end_ ? std::max(oldest, gap_end_) : oldest;
     const std::size_t before =
         equal_before(data_at(at), data_at(there), std::min<std::uint64_t>(most_before, there - first));
@@ -100,14 +100,14 @@ void History::expect_soon(std::uint64_t hash) const {
   const Key key = key_of(hash);
   for (const Entry& entry : buckets_[key.bucket].entries) {
     if (entry.check != key.check) continue;
-    // Wherever its low bits say, near the end: if that is not it, find() will see.
+    // Guesses the position from its low bits, near the end. find() detects a wrong guess.
     const std::uint64_t back = static_cast<std::uint32_t>(static_cast<std::uint32_t>(end_) - entry.at);
     if (back <= end_) __builtin_prefetch(data_at(end_ - back));
     return;
   }
 }
 
-// The highest bits of a mark's hash are zero and its lowest depend on few bytes: mixed before use.
+// The highest bits of a mark's hash are zero and the lowest depend on few bytes, so mix them first.
 History::Key History::key_of(std::uint64_t hash) const {
   hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15;
   hash ^= hash >> 29;

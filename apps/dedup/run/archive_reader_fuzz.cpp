@@ -1,6 +1,6 @@
-// Any bytes at all are an archive or an error; what is restored from damaged ones is the beginning of what
-// the sound one holds. The checks would keep a fuzzer from the code behind them, so the headers' are put
-// right before, and records that can be restored are made a whole archive.
+// Fuzz target: any bytes are either an archive or give an error. What is restored from a damaged archive is
+// the beginning of the intact one's stream. Checksums would keep the fuzzer from the code behind them. So
+// header checks are corrected first, and the restorable records are completed to a whole archive.
 #include "dedup/archive/archive_format.h"
 #include "dedup/archive/archive_reader.h"
 #include "dedup/archive/archive_writer.h"
@@ -24,7 +24,7 @@ namespace {
 using namespace millrace;
 using namespace millrace::dedup;
 
-// What the pieces of a recipe make, as far as they can be read.
+// Size of the content of a recipe, as far as it can be read.
 std::uint32_t content_of(std::span<const std::byte> recipe, std::uint64_t stream_offset,
                          std::uint32_t literals) {
   RecipeReader reader(recipe,
@@ -38,7 +38,7 @@ std::uint32_t content_of(std::span<const std::byte> recipe, std::uint64_t stream
   return content;
 }
 
-// Encodes every header anew with the fields that it has, as far as the records can be followed.
+// Re-encodes every header with the same fields and a correct check, as far as the records can be followed.
 Bytes with_right_checks(std::span<const std::byte> data) {
   Bytes bytes(data.begin(), data.end());
   const auto put = [&](std::size_t at, const auto& encoded) {
@@ -131,17 +131,17 @@ struct Tried {
   Bytes restored;
 };
 
-// As unpack() does it, but on this thread: threads would take most of the time. Calls `on_part` with each
-// record that was restored; false at the first that cannot be, and where the end is not as it should be.
+// Like unpack(), but on this thread, because threads would take most of the time. Calls `on_part` with each
+// restored record. Returns false at the first that cannot be restored, or if the end is wrong.
 template <class OnPart>
 bool restored(const Bytes& archive, bool from_archive, MemoryFile& output, const OnPart& on_part) {
   MemorySource source(archive);
   MemoryFile file(archive);
-  constexpr std::size_t read_ahead = 50;  // so that records begin and end anywhere in it
+  constexpr std::size_t read_ahead = 50;  // so that records begin and end anywhere in the buffer
   ArchiveReader reader(source, {}, read_ahead);
   const auto header = reader.begin();
   if (!header) return false;
-  // Of segments, few are kept: so that some copies are of them and others of what is read again.
+  // Caches few segments, so that some copies come from them and others from records read again.
   Restorer restorer(source.name(), header->largest_content, from_archive ? nullptr : &output, &file, output,
                     2 * std::size_t{header->largest_content});
   for (;;) {
@@ -162,7 +162,7 @@ Tried tried(const Bytes& archive, bool from_archive) {
   return {sound, std::move(output.bytes)};
 }
 
-// The records up to the first that cannot be restored, and behind them what belongs there.
+// The records up to the first that cannot be restored, followed by an index and an end.
 Bytes completed(const Bytes& archive) {
   MemoryFile output;
   std::vector<IndexEntry> index;
@@ -170,7 +170,7 @@ Bytes completed(const Bytes& archive) {
   std::uint64_t end = ArchiveHeader::size;
   std::uint64_t copies = 0;
   std::uint64_t literals = 0;
-  // From the archive alone: by what was written, more can be restored.
+  // From the archive alone, because the written stream allows more to be restored.
   restored(archive, true, output, [&](const StoredRecord& record, std::uint64_t behind) {
     index.push_back({record.stream_offset, record.archive_offset});
     if (const auto* segment = std::get_if<SegmentHeader>(&record.header)) {
@@ -207,7 +207,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Bytes whole = completed(archive);
   const Tried by_archive = tried(whole, true);
   const Tried by_output = tried(whole, false);
-  // Both ways to resolve references come to the same.
+  // Both ways to resolve references must give the same result.
   if (!by_archive.sound || !by_output.sound || by_archive.restored != by_output.restored) std::abort();
   if (part.restored != by_output.restored) std::abort();
   return 0;

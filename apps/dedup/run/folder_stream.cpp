@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The environment without what would change what tar does.
+// The environment without variables that change the behaviour of tar.
 std::vector<char*> environment_of_tar() {
   std::vector<char*> kept;
   for (char** each = environ; *each != nullptr; ++each)
@@ -32,7 +32,7 @@ std::vector<char*> environment_of_tar() {
   return kept;
 }
 
-// Its number, or none: errno as the second.
+// Returns its process id, or 0 and errno.
 std::pair<pid_t, int> start_tar(std::vector<std::string> words, int output) {
   std::vector<char*> pointers;
   for (std::string& word : words)
@@ -42,7 +42,7 @@ std::pair<pid_t, int> start_tar(std::vector<std::string> words, int output) {
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  // It ends when nobody reads any more, although this program ignores that signal.
+  // Default signals, so that tar ends when its reader is gone. This program ignores SIGPIPE.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t usual;
@@ -86,7 +86,7 @@ Result<std::unique_ptr<FolderStream>> FolderStream::open(const std::string& fold
 FolderStream::~FolderStream() {
   bytes_.reset();
   if (process_ == 0) return;
-  // Also where it waits for a disk rather than for who reads.
+  // Needed if it waits for a disk rather than for its reader.
   kill(process_, SIGTERM);
   static_cast<void>(wait());
 }

@@ -15,8 +15,7 @@ namespace {
 
 using stream::Kind;
 
-// What is compressed at once, and cut by one thread at once. Part of what an archive looks like, so no
-// option.
+// Unit of compression and of cutting by one thread. It affects the archive's bytes, so it is not an option.
 constexpr std::size_t fragment_bytes = std::size_t{4} << 20;
 
 Result<PackedSegment> compressed(Compressor& compressor, BufferPool& buffers, const Segment& segment) {
@@ -33,7 +32,7 @@ Result<PackedSegment> compressed(Compressor& compressor, BufferPool& buffers, co
   return packed(segment, {room.get(), filled}, compressor);
 }
 
-// What an archive has before and behind its records, where those are written apart.
+// Sink for what precedes and follows the records if those are written in parallel.
 class SinkAtOffset final : public ByteSink {
  public:
   explicit SinkAtOffset(const PackOptions& options) : options_(&options) {}
@@ -83,8 +82,8 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
                    if (Status done = digest(fragment, *key); !done) return std::unexpected(done.error());
                    return fragment;
                  })
-          // In order, so that the first in the stream is the one that counts; what takes long is done by
-          // then.
+          // In order, so that the first occurrence in the stream is the original. The expensive work is done
+          // by then.
           .stage<Segment>(Kind::serial_in_order, "deduplicate",
                           [&, known](CutFragment fragment, stream::Output<Segment>& out) -> Status {
                             Segment segment = deduplicator.divide(std::move(fragment));

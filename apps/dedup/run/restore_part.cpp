@@ -23,7 +23,7 @@ class Parts {
       : archive_(&archive), map_(&map),
         store_(archive, archive.name(), map.header.largest_content, kept_bytes) {}
 
-  // The bytes from `first` to `last` of record `number`, which are in it. They stay until the next call.
+  // The bytes from `first` to `last` of record `number`, which must contain them. Valid until the next call.
   [[nodiscard]] Result<std::span<const std::byte>> bytes_of(std::size_t number, std::uint64_t first,
                                                             std::uint64_t last) {
     const IndexEntry& entry = map_->entries[number];
@@ -64,7 +64,7 @@ class Parts {
   }
 
  private:
-  // The same bytes of a segment, which is `content_`.
+  // The same for a segment, whose content is `content_`.
   [[nodiscard]] Status assemble(std::size_t number, std::uint64_t first, std::uint64_t last) {
     assembled_.clear();
     RecipeReader reader(content_->recipe,
@@ -73,8 +73,7 @@ class Parts {
                          .literal_size = static_cast<std::uint32_t>(content_->literals.size())});
     std::uint64_t at = 0;
     std::size_t literals = 0;
-    // Of `count` bytes that stand at `at`, those that are wanted: how many are left out before, and how many
-    // there are.
+    // The requested subset of `count` bytes at `at`: how many to skip, and how many to take.
     const auto wanted = [&](std::uint64_t count) {
       const std::uint64_t from = std::clamp(first, at, at + count);
       return std::pair<std::size_t, std::size_t>(from - at, std::clamp(last, from, at + count) - from);

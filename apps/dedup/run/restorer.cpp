@@ -105,7 +105,7 @@ Status Restorer::assemble(const Restored::Segment& segment, std::span<std::byte>
     literals = literals.subspan(piece->literals);
     at += piece->literals;
     if (piece->copy == 0) continue;
-    // What lies before the segment, and what in it.
+    // Bytes before the segment, and bytes inside it.
     const std::size_t before = piece->source >= stream_size_
                                    ? 0
                                    : std::min<std::uint64_t>(piece->copy, stream_size_ - piece->source);

@@ -14,7 +14,7 @@ namespace {
 
 double real(std::uint64_t count) { return static_cast<double>(count); }
 double per_second(std::uint64_t bytes, double seconds) { return real(bytes) / std::max(seconds, 1e-9); }
-// Of one in the other; 1 for nothing in nothing.
+// Ratio of the two; 1 for empty streams.
 double ratio(std::uint64_t bytes, std::uint64_t of) { return of == 0 ? 1 : real(bytes) / real(of); }
 double percent(std::uint64_t bytes, std::uint64_t of) { return of == 0 ? 0 : 100 * real(bytes) / real(of); }
 
@@ -41,7 +41,7 @@ nlohmann::ordered_json run_json(const std::string& verb, std::uint64_t stream_by
 
 }  // namespace
 
-// Not getrusage(): what that says begins with the memory of the program that started this one.
+// Not getrusage(), whose value starts with the memory of the parent program.
 std::uint64_t peak_rss_bytes() {
   constexpr std::string_view field = "VmHWM:";
   std::ifstream status("/proc/self/status");

@@ -16,7 +16,7 @@ using stream::Kind;
 
 namespace {
 
-// The record that was read, unless the stream with it is more than the limit.
+// The record that was read, or a failure if the stream with it exceeds the limit.
 Result<std::optional<StoredRecord>> within(std::optional<std::uint64_t> limit,
                                            Result<std::optional<StoredRecord>> record,
                                            const std::string& name) {
@@ -25,8 +25,8 @@ Result<std::optional<StoredRecord>> within(std::optional<std::uint64_t> limit,
   return beyond_limit(name, std::nullopt, *limit);
 }
 
-// What a record takes at most until its bytes are written: a payload and what it is restored to. That of a
-// reference is read once more where it is needed.
+// Memory of a record until its bytes are written, at most: its payload and its content. The record that a
+// reference needs is read again.
 std::size_t working_bytes(const StoredRecord& record, std::uint32_t largest_content) {
   const bool refers = std::holds_alternative<ReferenceHeader>(record.header);
   const auto* segment = std::get_if<SegmentHeader>(&record.header);

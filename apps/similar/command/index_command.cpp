@@ -29,9 +29,9 @@ struct IndexSettings {
 
 void warn(const std::string& line) { print_error(program_name, line); }
 
-// The images of the index at settings.output, if it is to be used: an index is brought up to date rather than
-// overwritten, and one that is damaged is made again. Usage error when the file is something else, or the
-// index of another folder, and not to be overwritten.
+// The images of the index at settings.output, if it can be updated. An existing index is updated rather than
+// overwritten; a damaged one is rebuilt. Usage error if the file is something else, or the index of another
+// folder, and must not be overwritten.
 Result<std::vector<IndexedImage>> known_images(const IndexSettings& settings, const std::string& folder) {
   const auto bytes = read_regular_file(settings.output);
   if (!bytes) return std::unexpected(bytes.error());
@@ -108,7 +108,7 @@ Result<int> index_folder(const IndexSettings& settings) {
   if (!known) return std::unexpected(known.error());
   auto journal = Journal::open(settings.output, folder);
   if (!journal) return std::unexpected(journal.error());
-  // Behind the index's, so that they count where both know an image.
+  // After the index's images, so that the journal's entry wins if both have an image.
   std::vector<IndexedImage> journalled = journal->take_images();
   if (!journalled.empty() && !settings.run.quiet)
     warn(fmt::format("going on from an interrupted run, which left {} images", journalled.size()));

@@ -89,7 +89,7 @@ Result<int> query(const QuerySettings& settings) {
   for (const std::string& folder : list->unreadable_folders)
     print_error(program_name, fmt::format("the folder '{}' cannot be read; its images are left out", folder));
 
-  // Whoever asks for a report on standard output wants nothing else there.
+  // Standard output must contain only the report if one is written there.
   const bool text = settings.run.json != "-" && settings.html != "-";
   const bool keep = !settings.run.json.empty() || !settings.html.empty();
   ProgressLine progress(!settings.run.quiet, {.plural = "images"});

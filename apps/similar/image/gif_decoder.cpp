@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint8_t gif_white = 255;
 
-// What is left of the file.
+// Remaining bytes of the file.
 using Rest = std::span<const std::byte>;
 
 int read_rest(GifFileType* gif, GifByteType* out, int count) {
@@ -50,7 +50,7 @@ std::vector<int> rows_in_order(int height, bool interlaced) {
   return rows;
 }
 
-// The picture whose description was just read, onto the image.
+// Draws the picture whose description was just read.
 Status draw_picture(GifFileType& gif, int transparent, Image& image) {
   const GifImageDesc& picture = gif.Image;
   const ColorMapObject* const colours = picture.ColorMap != nullptr ? picture.ColorMap : gif.SColorMap;
@@ -76,7 +76,7 @@ Status draw_picture(GifFileType& gif, int transparent, Image& image) {
   return {};
 }
 
-// Reads an extension, which may say which colour is transparent, if any.
+// Reads an extension, which may specify the transparent colour.
 Status pass_extension(GifFileType& gif, int& transparent) {
   int code = 0;
   GifByteType* block = nullptr;

@@ -39,7 +39,7 @@ tjscalingfactor jpeg_scale(int width, int height, int least) {
   return {1, denominator};
 }
 
-// Adobe's CMYK, the only one met in JPEG files, stores 255 for no ink.
+// Adobe's CMYK, the only kind found in JPEG files, stores 255 for no ink.
 Image from_cmyk(int width, int height, const std::vector<unsigned char>& cmyk) {
   Image image(width, height);
   for (std::size_t i = 0; i < cmyk.size() / 4; ++i)
@@ -70,7 +70,7 @@ Result<Image> decode_jpeg(std::span<const std::byte> file, const ImageHeader& he
   const int columns = TJSCALED(width, scale);
   const int rows = TJSCALED(height, scale);
   const auto decode_into = [&](unsigned char* pixels, int format) {
-    // Limited, since each scan goes through all coefficients and takes a few bytes only.
+    // Limited, because each scan processes all coefficients but takes only a few bytes of the file.
     return tjDecompress2(decoder.get(), unsigned_bytes(file), size, pixels, columns, 0, rows, format,
                          TJFLAG_LIMITSCANS) == 0;
   };
@@ -89,8 +89,8 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// A PNG file without the chunks that have no say in its pixels: texts and the like, of which libpng would
-// keep any number, each of which may be a few kB in the file and 8 MB in memory. What has a say is read once.
+// A PNG file without the chunks that do not affect its pixels, such as texts. libpng would keep any number of
+// them, and a few kB in the file can take 8 MB of memory each. Chunks that affect pixels are read once.
 class PixelChunks {
  public:
   explicit PixelChunks(std::span<const std::byte> file)
@@ -121,8 +121,8 @@ class PixelChunks {
     return done;
   }
 
-  // Goes to the next chunk that is kept; false at the end. What is too short for a chunk is kept, for the
-  // decoder to say so.
+  // Advances to the next chunk to keep; false at the end. Data too short for a chunk is kept, so that the
+  // decoder reports it.
   bool find_kept() {
     while (at_ < file_.size()) {
       const std::size_t left = file_.size() - at_;
@@ -164,7 +164,7 @@ Result<Image> decode_png(std::span<const std::byte> file, const ImageHeader& hea
   if (!stream) return failure("the PNG decoder cannot be made; is there memory?");
   if (png_image_begin_read_from_stdio(&png, stream.get()) == 0) return failure("damaged: {}", png.message);
   png.format = PNG_FORMAT_RGB;
-  // Without a word on its gamma a PNG is taken for sRGB, with 16 bits as with 8, as browsers do.
+  // A PNG without gamma is treated as sRGB, with 16 bits as with 8, as in browsers.
   png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   Image image(header.width, header.height);
   if (static_cast<int>(png.width) != header.width || static_cast<int>(png.height) != header.height)
@@ -175,7 +175,7 @@ Result<Image> decode_png(std::span<const std::byte> file, const ImageHeader& hea
   return image;
 }
 
-constexpr std::size_t some_rows = 64;  // that decoders keep of any image, at 4 bytes a pixel
+constexpr std::size_t some_rows = 64;  // that decoders buffer for any image, at 4 bytes per pixel
 constexpr std::size_t coefficient_bytes = 2;
 
 std::size_t product(std::size_t a, int b, int c) {
@@ -188,12 +188,12 @@ std::size_t decoding_bytes(const ImageHeader& header, int least) {
   const std::size_t rows = product(some_rows * 4, header.width, 1);
   if (header.format == ImageFormat::png || header.format == ImageFormat::gif)
     return product(3, header.width, header.height) + rows;
-  // What is decoded is in memory beside the raster, with alpha in four bytes; of an animation, canvases of
-  // four too.
+  // The decoded picture, with alpha in four bytes, is in memory besides the raster. An animation adds
+  // canvases of four bytes per pixel.
   if (header.format == ImageFormat::webp)
     return product(header.animated ? 20 : 12, header.width, header.height) + rows;
   const tjscalingfactor scale = jpeg_scale(header.width, header.height, least);
-  // Four channels are decoded as they are and then turned into three.
+  // Four channels are decoded unchanged and then converted to three.
   const std::size_t channels = header.channels > 3 ? 3 + 4 : 3;
   const std::size_t raster = product(channels, TJSCALED(header.width, scale), TJSCALED(header.height, scale));
   // Components have blocks of 8 by 8, in groups of at most 4 by 4.
@@ -221,8 +221,8 @@ Result<Image> decode_image(std::span<const std::byte> file, const ImageHeader& h
 
 Image upright(Image image, int orientation) {
   if (orientation <= 1 || orientation > 8) return image;
-  // 5 to 8 swap rows and columns. Then where in the stored raster an upright pixel comes from: 2, 3, 7, 8
-  // mirror its columns, 3, 4, 6, 7 its rows.
+  // 5 to 8 swap rows and columns. After that, 2, 3, 7, 8 mirror the columns of the stored raster and 3, 4, 6,
+  // 7 its rows.
   const bool swap = orientation >= 5;
   const bool mirror_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool mirror_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;

@@ -32,16 +32,16 @@ std::optional<int> exif_orientation(std::span<const std::byte> tiff) {
   return std::nullopt;
 }
 
-// ITU-T T.81, table B.1: TEM and RSTm are two bytes and no more. So is a stuffed zero, which is no marker and
-// which decoders pass over. To take the two bytes behind for a length would be to read other segments than
-// they.
+// ITU-T T.81, table B.1: TEM and RSTm are two bytes without a length. So is a stuffed zero, which is not a
+// marker and which decoders skip. Reading the next two bytes as a length would find other segments than
+// decoders do.
 bool is_without_length(std::uint32_t code) { return code <= 0x01 || (code >= 0xD0 && code <= 0xD7); }
 
-// ITU-T T.81, annex B: markers of two bytes, most followed by a length and that many bytes less two. The
-// frame header has the size; the header of the first scan behind it, how many components come together.
+// ITU-T T.81, annex B: markers of two bytes. Most are followed by a length that includes its own two bytes.
+// The frame header has the size. The first scan header after it tells how many components are interleaved.
 Result<ImageHeader> jpeg_header(const Bytes& file) {
   ImageHeader header{.format = ImageFormat::jpeg, .channels = 0, .needs_coefficients = true};
-  // What is wrong behind the frame header is for the decoder to say; to be ready for the worst costs nothing.
+  // After the frame header, errors are left to the decoder. The worst case is then assumed, at no cost.
   const auto wrong = [&](std::string message) -> Result<ImageHeader> {
     if (header.channels > 0) return header;
     return failure("damaged: {}", message);
@@ -103,7 +103,7 @@ Result<ImageHeader> png_header(const Bytes& file) {
       .format = ImageFormat::png, .width = static_cast<int>(*width), .height = static_cast<int>(*height)};
 }
 
-// GIF89a, 18: the size of the canvas, on which pictures are laid.
+// GIF89a, 18: the size of the canvas on which pictures are drawn.
 Result<ImageHeader> gif_header(const Bytes& file) {
   const auto width = file.number(6, 2);
   const auto height = file.number(8, 2);
@@ -112,10 +112,10 @@ Result<ImageHeader> gif_header(const Bytes& file) {
       .format = ImageFormat::gif, .width = static_cast<int>(*width), .height = static_cast<int>(*height)};
 }
 
-// Exif's orientation, which has a chunk of its own.
+// Exif orientation, which is in a separate chunk.
 int webp_orientation(const Bytes& file, std::size_t at) {
   constexpr std::size_t chunk_start = 8;
-  constexpr std::string_view exif_mark("Exif\0\0", 6);  // as in a JPEG, where the writer had it from
+  constexpr std::string_view exif_mark("Exif\0\0", 6);  // as in a JPEG; some writers copy it from there
   while (const auto size = file.number(at + 4, 4)) {
     if (file.has(at, "EXIF")) {
       auto exif = file.part(at + chunk_start, std::min<std::size_t>(*size, file.size() - at - chunk_start));
@@ -127,8 +127,8 @@ int webp_orientation(const Bytes& file, std::size_t at) {
   return 1;
 }
 
-// WebP container specification: RIFF chunks of an even number of bytes. The first is a lossy picture, a
-// lossless one, or what they have in common.
+// WebP container specification: RIFF chunks padded to even lengths. The first is a lossy picture, a lossless
+// picture, or an extended header.
 Result<ImageHeader> webp_header(const Bytes& file) {
   ImageHeader header{.format = ImageFormat::webp};
   const auto ends = [] { return failure("damaged: it ends before the WebP's size"); };

@@ -1,4 +1,4 @@
-// Reads arbitrary bytes as the header of an image, and what has one as an image.
+// Fuzz target: reads arbitrary bytes as the header of an image and, if that succeeds, decodes them.
 #include "similar/image/image_decoder.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (header->width < 1 || header->height < 1 || header->orientation < 1 || header->orientation > 8)
     std::abort();
-  // Large ones are the decoders' own affair.
+  // Skip large images, which test only the decoding libraries.
   if (static_cast<long long>(header->width) * header->height > 1 << 16) return 0;
   const auto image = decode_image(file, *header, 16);
   if (image && image->rgb.empty()) std::abort();

@@ -20,12 +20,12 @@ double sinc(double x) {
 
 double lanczos(double x) { return std::abs(x) < lobes ? sinc(x) * sinc(x / lobes) : 0; }
 
-// For each pixel of one output line, the input pixels first .. first+count and their weights.
+// For each pixel of one output line, the first input pixel, the count, and the weights.
 struct Taps {
   struct Pixel {
     int first = 0;
     int count = 0;
-    std::size_t weights = 0;  // where they start
+    std::size_t weights = 0;  // index of the first weight
   };
   std::vector<Pixel> pixels;
   std::vector<float> weights;
@@ -68,7 +68,7 @@ Image resize(const Image& image, int width, int height) {
   const Taps rows = taps_of(image.height, height);
   Image result(width, height);
   std::vector<float> line(std::size_t{3} * static_cast<std::size_t>(image.width));
-  // First across rows, where whole rows are added up at a time.
+  // Vertically first, adding whole rows at a time.
   for (int y = 0; y < height; ++y) {
     std::ranges::fill(line, 0.0F);
     const Taps::Pixel& from = rows.pixels[static_cast<std::size_t>(y)];

@@ -16,7 +16,7 @@ const std::uint8_t* webp_bytes(std::span<const std::byte> file) {
 
 std::size_t webp_pixels(const Image& image) { return image.rgb.size() / 3; }
 
-// Colours with alpha behind them, laid over white.
+// Blends colours with alpha onto white.
 void lay_over_white(const std::uint8_t* rgba, Image& image) {
   constexpr unsigned opaque = 255;
   for (std::size_t i = 0; i < webp_pixels(image); ++i) {

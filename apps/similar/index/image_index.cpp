@@ -44,7 +44,7 @@ std::vector<std::uint32_t> ImageIndex::candidates(std::span<const Region> query,
 
 std::vector<Answer> ImageIndex::rank(std::span<const Region> query, std::span<const std::uint32_t> candidates,
                                      std::size_t most) const {
-  // The most promising first, so that the bound soon shows that the others cannot be among the nearest.
+  // Most promising first, so that the lower bound soon excludes the others.
   const Features middle = centroid(query);
   std::vector<Answer> bounds;
   bounds.reserve(candidates.size());

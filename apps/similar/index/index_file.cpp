@@ -9,7 +9,7 @@
 namespace millrace::similar {
 namespace {
 
-// Nodes in one record, which bounds its size.
+// Bounds the size of a record.
 constexpr std::size_t nodes_per_record = 4096;
 
 void append(std::vector<std::byte>& file, RecordKind kind, std::span<const std::byte> payload) {
@@ -121,7 +121,7 @@ std::vector<std::byte> index_bytes(const ImageIndex& index) {
       write_node(writer, index.graph().node(i));
     append(file, RecordKind::graph, writer.bytes());
   }
-  // Without it the file is cut short, whatever the records before.
+  // Without this record the file counts as truncated.
   append(file, RecordKind::end, {});
   return file;
 }

@@ -1,5 +1,5 @@
-// Reads arbitrary bytes as an index: whole as they are, or cut into payloads of records that are sound, so
-// that what lies behind the checksums is reached. What can be read is searched and must be written again.
+// Fuzz target: reads arbitrary bytes as an index, either directly or as payloads of valid records, which
+// reaches the code behind the checksums. An index that can be read must be searchable and writable.
 #include "similar/index/index_file.h"
 
 #include <algorithm>

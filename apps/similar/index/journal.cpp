@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::string_view journal_mark = "millrace-journal";
 
-// The sound records of a journal for `folder`.
+// The intact records of a journal for `folder`.
 struct Recovered {
-  std::uint64_t offset = 0;  // where they end; 0 if there is nothing to keep
+  std::uint64_t offset = 0;  // end of the records; 0 if there is nothing to keep
   std::vector<IndexedImage> images;
 };
 
@@ -53,7 +53,7 @@ Result<Journal> Journal::open(const std::string& index_path, const std::string& 
         return failure("'{}' is being written by another run; wait for it", index_path);
       return failure("cannot lock '{}': {}", path, system_reason(errno));
     }
-    // The run before may have taken the file away between the two calls.
+    // The previous run may have deleted the file between the two calls.
     struct stat ours{};
     struct stat named{};
     if (fstat(file.get(), &ours) != 0) return failure("cannot read '{}': {}", path, system_reason(errno));

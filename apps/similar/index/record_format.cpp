@@ -10,7 +10,7 @@
 namespace millrace::similar {
 namespace {
 
-// Of a record's kind, length and payload, which are not next to each other in the file.
+// Over the kind, length and payload of a record, which are not adjacent in the file.
 std::uint64_t checksum(std::uint64_t offset, std::uint32_t kind, std::span<const std::byte> payload) {
   const std::uint64_t header = std::uint64_t{kind} << 32 | static_cast<std::uint32_t>(payload.size());
   const std::uint64_t seed = XXH3_64bits_withSeed(&header, sizeof header, offset);

@@ -19,8 +19,8 @@ constexpr std::size_t seed = 1;
 constexpr std::size_t first_capacity = 1024;
 // A level has about links_per_level times fewer regions than the one below.
 constexpr std::size_t most_levels = 32;
-// hnswlib keeps a number of 64 bits behind each vector and 132 bytes of links, aligned where the vector has
-// an odd number of elements; one more that is always 0 changes no distance.
+// hnswlib stores a 64-bit number after each vector and 132 bytes of links. They are aligned if the vector has
+// an odd number of elements; an additional 0 changes no distance.
 constexpr std::size_t dimensions = feature_count | 1;
 using Vector = std::array<float, dimensions>;
 
@@ -32,8 +32,8 @@ Vector vector_of(const Features& features) {
 
 }  // namespace
 
-// hnswlib keeps its parts public; node() and restored() read and fill them, as it can only write itself to a
-// file, and trusts what it reads from one.
+// hnswlib's members are public. node() and restored() access them directly, because hnswlib can only
+// serialise to a file and trusts what it reads from one.
 struct RegionGraph::Graph {
   explicit Graph(std::size_t capacity) : hnsw(&space, capacity, links_per_level, construction_effort, seed) {
     hnsw.ef_ = search_effort;
@@ -129,7 +129,7 @@ Result<RegionGraph> RegionGraph::restored(std::span<const Features> features, st
         hnsw.setListCount(list, static_cast<unsigned short>(links.size()));
         std::ranges::copy(links, list + 1);
       }
-      // The first region on the highest level is where a search starts, as when regions are added.
+      // Searches start at the first region on the highest level, as if regions were added one by one.
       if (static_cast<int>(upper) > hnsw.maxlevel_) {
         hnsw.maxlevel_ = static_cast<int>(upper);
         hnsw.enterpoint_node_ = id;

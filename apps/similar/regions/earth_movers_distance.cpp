@@ -17,8 +17,8 @@ using Graph = lemon::SmartDigraph;
 constexpr std::int64_t whole_weight = std::int64_t{1} << 30;
 constexpr double distance_unit = 1 << 20;
 
-// Whole numbers that sum to whole_weight, in proportion to the weights: rounded down, then what is missing
-// goes to those with the largest remainders.
+// Integers proportional to the weights that sum to whole_weight: rounded down, then the rest goes to the
+// largest remainders.
 std::vector<std::int64_t> whole_weights(std::span<const Region> regions) {
   double sum = 0;
   for (const Region& region : regions)
@@ -35,7 +35,7 @@ std::vector<std::int64_t> whole_weights(std::span<const Region> regions) {
   std::ranges::sort(order, [&](std::size_t i, std::size_t j) {
     return remainders[i] > remainders[j] || (remainders[i] == remainders[j] && i < j);
   });
-  // Never more than one for each, save for rounding in `sum`.
+  // At most one for each, except for rounding in `sum`.
   std::int64_t missing = whole_weight - std::accumulate(whole.begin(), whole.end(), std::int64_t{0});
   for (std::size_t i = 0; missing > 0; i = (i + 1) % order.size(), --missing)
     ++whole[order[i]];
@@ -69,7 +69,7 @@ double earth_movers_distance(std::span<const Region> a, std::span<const Region> 
   for (std::size_t arc = 0; arc < prices.size(); ++arc)
     costs[Graph::arcFromId(static_cast<int>(arc))] = prices[arc];
 
-  // Supplies and demands are equal and every pair has an arc without a capacity: there is always an optimum.
+  // Supplies equal demands and every pair has an arc without a capacity, so an optimum always exists.
   lemon::NetworkSimplex<Graph, std::int64_t, std::int64_t> simplex(graph);
   simplex.costMap(costs).supplyMap(supplies).run();
   return static_cast<double>(simplex.totalCost()) / (distance_unit * static_cast<double>(whole_weight));

@@ -7,8 +7,8 @@
 namespace millrace::similar {
 namespace {
 
-// What a unit of each feature counts. Colour decides; shape and place tell apart what has the same colours.
-// Place counts little, so that a picture cut or mirrored is still the same picture.
+// Weight of each feature. Colour decides; shape and position distinguish regions with equal colours. Position
+// counts little, so that a cropped or mirrored picture still matches.
 constexpr Features scales = {4,   2,   1,     // hue
                              4,   2,   1,     // saturation
                              4,   2,   1,     // value

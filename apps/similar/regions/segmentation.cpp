@@ -34,7 +34,7 @@ template <class Fn> void for_each_edge(const Image& image, Fn fn) {
   }
 }
 
-// By the greatest difference, equal ones in their order: a counting sort.
+// By greatest difference, stable: a counting sort.
 std::vector<Edge> sorted_edges(const Image& image) {
   const auto difference = [&](Edge edge) {
     return static_cast<std::size_t>(
@@ -72,7 +72,7 @@ class Regions {
       regions_[a].sums[c] += regions_[b].sums[c];
   }
   [[nodiscard]] std::uint32_t pixels(std::uint32_t root) const { return regions_[root].pixels; }
-  // Of the two regions' means; the greatest over the channels.
+  // Difference of the regions' means, maximum over the channels.
   [[nodiscard]] double difference(std::uint32_t a, std::uint32_t b) const {
     double greatest = 0;
     for (std::size_t c = 0; c < 3; ++c)
@@ -106,8 +106,8 @@ std::vector<double> squared_bounds(std::size_t pixels, double complexity) {
   return bounds;
 }
 
-// Merges each region below `least` pixels across the faintest edge that it has. One pass suffices: a region
-// that is small at the end was small at each of its edges.
+// Merges each region below `least` pixels across its faintest edge. One pass suffices: a region that is small
+// at the end was small at each of its edges.
 void absorb_small_regions(const std::vector<Edge>& edges, Regions& regions, std::uint32_t least) {
   for (const Edge edge : edges) {
     const std::uint32_t a = regions.find(edge.a);

@@ -43,7 +43,7 @@ std::string base64(std::span<const std::byte> bytes) {
   return text;
 }
 
-// Writes pictures and keeps count of which thumbnails they need.
+// Writes pictures and records which thumbnails they need.
 class Pictures {
  public:
   explicit Pictures(const Thumbnails& thumbnails) : thumbnails_(&thumbnails) {}
@@ -60,7 +60,7 @@ class Pictures {
     return html + fmt::format(R"(<div class="name" title="{}">{}</div>)", escaped_markup(path), name);
   }
 
-  // The rules that give the pictures their thumbnails.
+  // CSS rules that assign thumbnails to pictures.
   [[nodiscard]] std::string rules() const {
     std::string css;
     for (const auto& [thumbnail, number] : numbers_) {
@@ -89,7 +89,7 @@ std::string section(const QueryAnswer& answer, const ImageIndex& index, Pictures
     html += fmt::format("<p class=\"error\">{}</p>\n", escaped_markup(answer.answers.error().message));
   } else {
     for (const Answer& one : *answer.answers) {
-      // Full for the same image, empty for one that shares nothing.
+      // 100 for the same image, towards 0 for unrelated ones.
       const double likeness = 100 / (1 + one.distance);
       html += fmt::format("<figure>{}<div class=\"bar\" style=\"width:{:.0f}%\"></div>"
                           "<div class=\"dist\">{:.3f}</div></figure>\n",

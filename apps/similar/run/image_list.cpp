@@ -28,7 +28,7 @@ ImageFile with_status(std::string path, std::string name) {
   return file;
 }
 
-// Adds what is in `folder`; false if it cannot be read.
+// Adds the contents of `folder`; returns false if it cannot be read.
 bool walk(const fs::path& top, const fs::path& folder, ImageList& list) {
   std::error_code error;
   fs::directory_iterator entries(folder, error);

@@ -13,12 +13,12 @@ namespace {
 
 using stream::Kind;
 
-// A file that is still to be read, unless it is known.
+// A file to read, unless its features are known.
 struct Named {
   ImageFile file;
   std::optional<IndexedImage> known;
 };
-// What the source makes of a file: its bytes, or what is known of it.
+// Output of the source: a file's bytes, or its known features.
 struct Found {
   Job<EncodedImage> job;
   std::optional<IndexedImage> known;

@@ -12,7 +12,7 @@
 namespace millrace::similar {
 namespace {
 
-// What a photograph's pixels take, decoded at an eighth to a half of its size, in all but few cases.
+// Memory for nearly all photographs, decoded at an eighth to a half of their size.
 constexpr std::size_t common_decoding_bytes = std::size_t{2} << 20;
 constexpr std::size_t analysis_bytes = std::size_t{24} * analysed_side * analysed_side;
 

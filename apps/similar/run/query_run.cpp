@@ -14,7 +14,7 @@ namespace {
 
 using stream::Kind;
 
-// Neighbours looked up for each region: enough of them that the best images are among their owners.
+// Neighbours per region, enough that the best images are among their owners.
 std::size_t neighbours_for(std::size_t top) { return std::max(2 * top, std::size_t{20}); }
 
 struct Candidates {

@@ -1,4 +1,4 @@
-// What each stage of image search costs for one image.
+// Cost per image of each stage of image search.
 #include "similar/image/image_decoder.h"
 #include "similar/image/resize.h"
 #include "similar/index/image_index.h"
@@ -12,7 +12,7 @@
 namespace millrace::similar {
 namespace {
 
-// Smooth fields of colour and a little noise, about as much work as a photograph.
+// Smooth colour fields with a little noise, about as much work as a photograph.
 Image picture(unsigned seed) {
   std::mt19937 random(seed);
   Image image(481, 321);

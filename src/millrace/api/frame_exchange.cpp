@@ -10,7 +10,7 @@ Result<Passed> InputFrames::push(pool::FunctionRef<Status(video::Frame& frame)> 
       return Passed::again;
     if (closed_) return Passed::closed;
   }
-  // One thread pushes, so the room stays.
+  // Only one thread pushes, so the room remains without the mutex.
   auto frame = pool_.acquire();
   if (!frame) return std::unexpected(frame.error());
   if (Status filled = fill(*frame); !filled) return std::unexpected(filled.error());
@@ -71,7 +71,7 @@ Result<Passed> OutputFrames::take(pool::FunctionRef<Status(video::Frame& frame)>
   if (!wait_until(changed_, lock, patience, [this] { return offered_ != nullptr || finished_ || dropped_; }))
     return Passed::again;
   if (offered_ == nullptr || dropped_) return Passed::closed;
-  // With the mutex held, so that the frame stays: nobody else has anything to do meanwhile but to stop the
+  // The mutex stays locked so that the frame stays valid. Meanwhile the only other call can be a stop of the
   // run.
   if (Status shown = show(*offered_); !shown) return std::unexpected(shown.error());
   offered_ = nullptr;

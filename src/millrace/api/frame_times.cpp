@@ -18,7 +18,7 @@
 namespace millrace::api {
 namespace {
 
-// How often `stops` is asked.
+// Interval of calls to `stops`.
 constexpr std::chrono::milliseconds between_questions(100);
 
 Result<FrameTimes> times_of(const std::string& name, const video::PacketIndex& index) {

@@ -20,7 +20,7 @@ constexpr std::string_view own_frames = "frames of the caller";
 
 Error stopped_error() { return {ErrorKind::interrupted, "the run was stopped"}; }
 
-// Whether an input may have more than frames, and can be opened once more to read that.
+// Whether an input may have other streams and can be opened again to read them.
 bool has_other_streams(const std::string& input) {
   std::error_code unknown;
   return video::is_coded_input(input) && std::filesystem::is_regular_file(input, unknown);
@@ -127,7 +127,7 @@ Result<run::VideoRunOptions> HostedRun::run_options() {
   const machine::MachineReport& machine = place_->machine;
   const run::WorkerLimit limit(machine.topology, machine.usable, place_->workplace->threads());
   run::RunOptions words = options_;
-  // Whoever hands over a frame may want its result before the next one.
+  // The caller may want a frame's result before it pushes the next one.
   if ((input_ || output_) && words.frames_in_flight == 0) words.frames_in_flight = 1;
   if (words.second == "-") return usage_error("option second is the name of a video, not standard input");
   const auto planes = run::planes_of(words);
@@ -140,7 +140,7 @@ Result<run::VideoRunOptions> HostedRun::run_options() {
   if (input_) {
     if (options->passes > 1)
       return usage_error("frames that are handed over come once; leave out the option loop");
-    // What a second video is shows when it is opened.
+    // The format of a second video is known only when it is opened.
     const auto layout = image::lay_out_frame(pipeline_, input_->format(), *planes);
     if (!layout && !options->second) return std::unexpected(layout.error());
   }
@@ -220,7 +220,7 @@ Status HostedRun::process(const std::vector<image::PixelView>& from,
   {
     const std::scoped_lock lock(mutex_);
     if (!processing.owns_lock()) {
-      // Whoever stops the run holds it too, for a moment.
+      // A thread that stops the run also holds the turn for a moment.
       if (stopped_) return std::unexpected(stopped_error());
       return usage_error("another thread is handing a frame to this run; one at a time");
     }
@@ -295,7 +295,7 @@ Result<Origin> HostedRun::origin() {
   Origin origin{.format = *format, .beside = input_origin_};
   origin.beside.properties = output_properties_;
   origin.beside.start += start_;
-  // What was played several times has no other streams that could be read once beside it.
+  // Other streams cannot be matched with frames that were played several times.
   if (options_.loop > 1)
     origin.beside.file.clear();
   else if (!input_ && has_other_streams(options_.input))

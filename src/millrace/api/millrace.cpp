@@ -1,4 +1,5 @@
-// millrace.h, on HostedRun: handles are looked up, what comes is checked, errors become codes and a text.
+// Implements millrace.h on HostedRun: looks up handles, validates arguments, and converts errors to codes and
+// texts.
 #include "millrace/api/millrace.h"
 
 #include "millrace/api/frame_times.h"
@@ -108,13 +109,13 @@ millrace_code told(const Result<Passed>& passed) {
   return MILLRACE_FAILURE;
 }
 
-// No exception reaches C.
+// No exception may reach C.
 template <class Call> millrace_code guarded(Call&& call) noexcept {
   try {
     error_text().clear();
     return told(call());
   } catch (const std::bad_alloc&) {
-    error_text() = "out of memory";  // short enough for the string's own buffer
+    error_text() = "out of memory";  // fits the string's own buffer, so it needs no memory
   } catch (const std::exception& error) {
     try {
       error_text() = millrace::printable(error.what());
@@ -151,7 +152,7 @@ template <class T> Status hand_out(Result<T> value, T* target, const char* name)
 
 // ---- Formats and frames
 
-// What millrace_format.bits is for samples that are floats.
+// Value of millrace_format.bits for float samples.
 constexpr int32_t float_bits = 32;
 constexpr video::SampleForms all_numbers{video::SampleForm::numbers, video::SampleForm::numbers,
                                          video::SampleForm::numbers};
@@ -280,8 +281,7 @@ Result<std::vector<image::PixelView>> views_of(const millrace_frame* frame,
   return views;
 }
 
-// By the exponent, whose bits are all set of what is infinite or no number: integers are compared many at a
-// time.
+// Infinities and NaN have all exponent bits set. Integer comparisons vectorise.
 bool all_finite(const std::byte* row, int width) {
   constexpr std::uint32_t exponent = 0x7f800000;
   std::uint32_t largest = 0;
@@ -293,7 +293,7 @@ bool all_finite(const std::byte* row, int width) {
   return largest != exponent;
 }
 
-// Kernels look numbers up in tables, where what is no number has no place.
+// Kernels use samples as table indices, so they must be finite.
 Status check_finite(const std::vector<image::PixelView>& planes) {
   for (const image::PixelView& plane : planes)
     for (int y = plane.covers.y0; y < plane.covers.y1; ++y)
@@ -346,7 +346,7 @@ Status create_pipeline(const char* text, std::span<const image::FilterRef> own,
   return {};
 }
 
-// The answer to a question, kept for the thread that asked.
+// Keeps the answer for the calling thread.
 Status answer_question(Result<std::string> (*answered)(std::string_view), const char* question,
                        const char** answer) {
   thread_local std::string kept;
@@ -360,7 +360,7 @@ Status answer_question(Result<std::string> (*answered)(std::string_view), const 
   return {};
 }
 
-// A text that stays the same once it could be made; several threads may ask for it at once.
+// Keeps the first text that could be made for ever. Several threads may call it at the same time.
 template <class Make> Status hand_out_text(const Make& make, const char** text) {
   static std::atomic<const std::string*> kept = nullptr;
   if (Status there = check_pointer(text, "the place of the text"); !there) return there;
@@ -369,7 +369,8 @@ template <class Make> Status hand_out_text(const Make& make, const char** text) 
     Result<std::string> made = make();
     if (!made) return std::unexpected(made.error());
     auto fresh = std::make_unique<const std::string>(*std::move(made));
-    // acq_rel: another thread that loads it sees its characters. If another thread was first, its text stays.
+    // acq_rel: a thread that loads the pointer sees the characters. If another thread was first, its text is
+    // used.
     if (kept.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) known = fresh.release();
   }
   *text = known->c_str();
@@ -667,7 +668,7 @@ millrace_code millrace_run_take(millrace_run* run, millrace_frame* frame, millra
       return std::unexpected(there.error());
     if (Status there = check_frame_size(frame); !there) return std::unexpected(there.error());
     const auto take = [&](video::Frame& done) -> Status {
-      // Whatever runs out of memory does so before the frame is taken from the run.
+      // Allocate before taking the frame from the run, so that running out of memory does not lose the frame.
       auto kept = std::make_shared<video::Frame>();
       *memory = taken_frames().add(kept);
       *kept = std::move(done);

@@ -31,8 +31,8 @@ std::string written(const json& value) {
   return in_quotes(value.dump(-1, ' ', true, json::error_handler_t::replace));
 }
 
-// The members of a question, each asked for by name. What is wrong is remembered, the first of it; what is
-// missing, null or wrong is none.
+// Reads the members of a question by name. Remembers the first error; a member that is missing, null or
+// invalid gives no value.
 class Question {
  public:
   Question(std::string_view text, std::span<const std::string_view> names)
@@ -56,7 +56,7 @@ class Question {
     const auto number = whole(name, 1, most);
     return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
   }
-  // One, or an array of them.
+  // One number, or an array of numbers.
   [[nodiscard]] std::vector<int> counts(const char* name) {
     const json* value = find(name);
     std::vector<int> numbers;

@@ -38,8 +38,8 @@ struct Option {
 
 using OptionalInt = InRange<std::optional<int>, int>;
 
-// Sorted by name. What is not of the run itself (reports, what is measured) is not here, nor affinities:
-// workers are shared among runs.
+// Sorted by name. Excludes options that are not about the run itself (reports, measurements) and affinities,
+// because workers are shared between runs.
 const std::array<Option, 30> options_by_name{{
     {"at", &RunOptions::changes},
     {"bitrate", &RunOptions::bitrate},

@@ -24,7 +24,7 @@ using nlohmann::json;
 constexpr std::array chroma_defaults{image::ChromaDefault::filtered, image::ChromaDefault::passes,
                                      image::ChromaDefault::neutral};
 
-// More than a filter may read: is refused as that.
+// Above the limit of a filter, which refuses it with its own message.
 constexpr double any_frame = 1 << 20;
 
 struct ParameterWord {
@@ -35,7 +35,7 @@ constexpr std::array parameter_types{ParameterWord{"real", image::ParameterType:
                                      ParameterWord{"integer", image::ParameterType::integer},
                                      ParameterWord{"list", image::ParameterType::list}};
 
-// The member of an object, or what it is without; nlohmann's exceptions tell of wrong types.
+// The member of an object, or a default. nlohmann's exceptions report wrong types.
 template <class T> T member(const json& object, const char* name, T without) {
   const auto found = object.find(name);
   return found == object.end() ? std::move(without) : found->get<T>();

@@ -25,13 +25,13 @@ struct Place {
   std::weak_ptr<const SharedWorkplace> shared;
 };
 
-// Of this process: a fork has none of the threads, and maybe a mutex that nobody will unlock.
+// A forked child needs its own: it has none of the parent's threads, and the mutex may be locked for ever.
 Place& place_of_this_process() {
   static std::atomic<Place*> place = new Place;
   Place* here = place.load(std::memory_order_acquire);
   if (here->process == getpid()) return *here;
   auto fresh = std::make_unique<Place>();
-  // acq_rel: who sees the new one sees it made.
+  // acq_rel: a thread that reads the new pointer sees the object fully constructed.
   if (place.compare_exchange_strong(here, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
   return *here;
 }

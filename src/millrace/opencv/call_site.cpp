@@ -18,7 +18,7 @@ struct Range {
   }
 };
 
-// Of the calling thread; empty where the system does not tell.
+// Stack of the calling thread; empty if the system does not tell.
 Range own_stack() {
   thread_local const Range stack = [] {
     Range found;
@@ -36,7 +36,7 @@ Range own_stack() {
   return stack;
 }
 
-// The word at an address that lies on the used part of the stack.
+// The word at an address, if that is in the used part of the stack.
 std::optional<std::uintptr_t> word_at(std::uintptr_t address) {
   const Range stack = own_stack();
   const auto top = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -48,7 +48,8 @@ std::optional<std::uintptr_t> word_at(std::uintptr_t address) {
   return word;
 }
 
-// Whether an address is one of code, of a library or the program. Asks them all, which takes a microsecond.
+// Whether an address is in the code of a library or the program. Iterates over all of them, which takes a
+// microsecond.
 bool look_up_code(std::uintptr_t address) {
   struct Question {
     std::uintptr_t address;
@@ -91,7 +92,7 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
 std::uint64_t call_site(const void* data, int count) {
   constexpr std::uintptr_t word = sizeof(std::uintptr_t);
   std::uint64_t hash = mixed(0, static_cast<std::uint64_t>(count));
-  // A body that calls another, by a reference to what holds a pointer to that.
+  // A body that calls another one holds a reference to an object with a pointer to that.
   const auto context = word_at(reinterpret_cast<std::uintptr_t>(data) + word);
   if (!context) return hash;
   const auto body = word_at(*context);
@@ -99,7 +100,7 @@ std::uint64_t call_site(const void* data, int count) {
   const auto type = word_at(*body);
   if (!type) return hash;
   hash = mixed(hash, *type);
-  // A body that holds a std::function: which, its last word tells, that calls it.
+  // A body may hold a std::function. Its last word is the function that invokes the target.
   if (const auto called = word_at(*body + 4 * word); called && is_code(*called)) hash = mixed(hash, *called);
   return hash;
 }

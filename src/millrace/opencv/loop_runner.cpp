@@ -16,8 +16,8 @@
 namespace millrace::opencv {
 namespace {
 
-// One function of OpenCV follows the other, with some of Python between; waking a thread takes 50 us, of
-// loops that take a millisecond.
+// OpenCV functions follow each other with some Python in between. Waking a thread takes 50 us, while loops
+// take a millisecond.
 constexpr std::int64_t linger_ns = 200'000;
 
 thread_local int current_rank = 0;
@@ -39,13 +39,13 @@ class InLoop {
 
 }  // namespace
 
-// Of a quota of one and a half CPUs two threads: what it costs that they are held up now and then shows in
-// the times by which their number is chosen.
+// A quota of one and a half CPUs gives two threads. The throttling that this causes shows in the measured
+// times, by which the number is chosen.
 LoopRunner::LoopRunner(int most) : most_(most >= 1 ? most : pool::most_usable_workers()) {}
 
 LoopRunner::~LoopRunner() {
   Own* own = own_.load(std::memory_order_acquire);
-  // Of one from before a fork, the threads to be joined are not here.
+  // After a fork, the parent's threads do not exist here and cannot be joined.
   if (own != nullptr && own->process == getpid()) delete own;  // NOLINT(cppcoreguidelines-owning-memory)
 }
 
@@ -55,8 +55,8 @@ LoopRunner::Own& LoopRunner::of_this_process() {
   Own* own = own_.load(std::memory_order_acquire);
   if (own != nullptr && own->process == getpid()) return *own;
   auto fresh = std::make_unique<Own>(getpid());
-  // acq_rel: who sees the new one sees it made. One from before a fork is left as it is: its threads are not
-  // here.
+  // acq_rel: a thread that reads the new pointer sees the object fully constructed. After a fork the old
+  // object is left as it is, because its threads do not exist here.
   if (!own_.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel)) return *own;
   return *fresh.release();
 }
@@ -65,7 +65,7 @@ void LoopRunner::set_most(int threads) {
   most_.store(threads >= 1 ? threads : pool::most_usable_workers(), std::memory_order_relaxed);
   Own& own = of_this_process();
   const std::scoped_lock lock(own.mutex);
-  own.sites.clear();  // whose choices are among other numbers
+  own.sites.clear();  // their choices are for other numbers of threads
 }
 
 pool::SharedWorkers* LoopRunner::Own::workers_for(int threads) {
@@ -112,8 +112,8 @@ void LoopRunner::run(std::uint64_t site, int count, pool::FunctionRef<void(int b
         if (!thrown) thrown = std::current_exception();
       }
     };
-    // Shrinking parts, small from the start: a thread that others keep from running in the middle of one
-    // holds up the loop, and that is the more seldom, the smaller they are.
+    // Shrinking parts, small from the start. A thread that loses its CPU in the middle of a part delays the
+    // loop; with smaller parts that is rarer.
     const std::int64_t grain = std::max(1, count / (16 * threads));
     const Status done = workers->run(
         threads,
@@ -126,7 +126,8 @@ void LoopRunner::run(std::uint64_t site, int count, pool::FunctionRef<void(int b
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   {
     const std::scoped_lock lock(own.mutex);
-    // A loop of another thread, at the same site, may have come between: then this time is of another trial.
+    // Another thread's loop at the same site may have come in between. Then this time belongs to another
+    // trial.
     const auto found = own.sites.find(site);
     if (found != own.sites.end()) {
       Site& here = found->second;

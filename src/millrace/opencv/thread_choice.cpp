@@ -55,7 +55,7 @@ void ThreadChoice::took(double seconds) {
   candidates_[at(current_)].sample.add(seconds);
   raced_ += seconds;
   if (!chosen_) leave_out_beyond(current_);
-  // In turns, so that what else goes on meets all of them.
+  // In turns, so that disturbances affect all candidates.
   do {
     current_ = (current_ + 1) % count_;
     if (current_ == 0) judge();
@@ -87,18 +87,18 @@ void ThreadChoice::judge() {
     if (leader_ < 0 || sample.usual() < candidates_[at(leader_)].sample.usual()) leader_ = i;
   }
   const Sample& of_fastest = candidates_[at(fastest)].sample;
-  // How slow the best one can be is known better from its use, if it has been in use.
+  // If the best candidate has been in use, that gives a better estimate of its slowest loop.
   const bool known = reference_.count > 0;
   const double slowest = known ? std::max(reference_.most, of_fastest.most) : of_fastest.most;
   int left = 0;
   for (int i = 0; i < count_; ++i) {
     Candidate& other = candidates_[at(i)];
     if (i == fastest || !other.racing) continue;
-    // Whoever leads a short race, the best one is not given up for it.
+    // Never give up the best candidate because of a short race.
     if (raced_ < least_seconds && (!chosen_ || i == best_)) continue;
     const Sample& sample = other.sample;
     if (sample.count >= (known ? 1 : 2) && sample.least > hopeless * slowest) {
-      // With all that lie beyond it.
+      // Together with all candidates beyond it.
       for (int beyond = i; beyond >= 0 && beyond < count_; beyond += i < fastest ? -1 : 1)
         candidates_[at(beyond)].racing = false;
     } else if (rounds_ >= fewest_rounds &&

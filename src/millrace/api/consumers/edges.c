@@ -1,5 +1,5 @@
-/* edges PIPELINE WIDTH HEIGHT: gray frames of 8 bits from standard input, through a pipeline, to standard
- * output. */
+/* edges PIPELINE WIDTH HEIGHT: applies a pipeline to 8-bit gray frames from standard input and writes them to
+ * standard output. */
 #include <millrace.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Binds itself to the core that has the least to do. */
+/* Pins itself to the least loaded core. */
 #include <millrace_dispatch.h>
 #include <stdio.h>
 

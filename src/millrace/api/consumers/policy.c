@@ -1,4 +1,4 @@
-/* millrace exec --policy ./policy.so -- program: the threads one after the other over the CPUs. */
+/* millrace exec --policy ./policy.so -- program: assigns threads to CPUs in turn. */
 #include <millrace_policy.h>
 
 int millrace_policy_version(void) { return MILLRACE_POLICY_VERSION; }

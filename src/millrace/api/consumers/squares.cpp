@@ -1,4 +1,4 @@
-// Numbers through a stream: squared side by side, added up in order.
+// A stream of numbers: squared in parallel, added up in order.
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/prediction/prediction.h"
@@ -43,7 +43,7 @@ int main() {
                                         });
   if (!summed || squares[999] != 999 * 999) return 1;
 
-  // What would four cores make of it, had each item a millisecond of work?
+  // Predict the speed on four cores with a millisecond of work per item.
   const auto modelled = model::parse_pipeline_text("count serial 0.1ms; square 1ms; keep serial 0.1ms");
   if (!modelled) return std::fprintf(stderr, "%s\n", modelled.error().message.c_str()), 1;
   const auto plan = model::make_plan(*modelled, model::Strategy::stealing, 4, 20, 64);

@@ -1,4 +1,4 @@
-// A loop shared out among the workers of a pool.
+// A parallel loop on the workers of a pool.
 #include <cstdint>
 #include <cstdio>
 #include <vector>

@@ -1,4 +1,4 @@
-// A parallel backend of OpenCV: what it loads by OPENCV_CORE_PLUGIN_PATH and
+// A parallel backend that OpenCV loads with OPENCV_CORE_PLUGIN_PATH and
 // OPENCV_PARALLEL_PRIORITY_LIST=MILLRACE.
 #include "millrace/base/export.h"
 #include "millrace/opencv/backend/backend_abi.h"
@@ -23,7 +23,7 @@ class Backend final : public abi::ParallelFor {
   [[nodiscard]] int getNumThreads() const override { return loops_.most(); }
   int setNumThreads(int threads) override {
     const int before = loops_.most();
-    // 0 is OpenCV's word for no threads but the caller's.
+    // In OpenCV, 0 means only the calling thread.
     if (threads != before) loops_.set_most(threads == 0 ? 1 : threads);
     return before;
   }
@@ -40,7 +40,7 @@ Backend* instance = nullptr;
 int get_instance(abi::ParallelFor** made) noexcept {
   if (made == nullptr) return 1;
   try {
-    // Never destroyed: OpenCV may have loops until the very end of the process.
+    // Never destroyed, because OpenCV may run loops until the very end of the process.
     static Backend* const backend = new Backend;
     instance = backend;
     if (std::getenv("MILLRACE_OPENCV_REPORT") != nullptr) std::atexit([] { instance->tell(); });

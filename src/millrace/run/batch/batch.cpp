@@ -20,20 +20,20 @@ namespace {
 
 constexpr std::size_t most_decisions_kept = 300;
 constexpr auto tick = std::chrono::milliseconds(100);
-constexpr double slice_seconds = 2;   // long jobs are looked at so often
-constexpr double busy_seconds = 0.4;  // over which it is averaged
+constexpr double slice_seconds = 2;   // measurement interval for long jobs
+constexpr double busy_seconds = 0.4;  // averaging interval
 
 double pixels_of(const video::FrameFormat& format) {
   return static_cast<double>(format.width) * static_cast<double>(format.height);
 }
 
-// Before a job of its kind has told.
+// Assumption until a job of this kind has been measured.
 Bottleneck guessed_bound(const BatchJob& job) {
   if (job.sink.coded) return Bottleneck::output;
   return job.source.coded ? Bottleneck::input : Bottleneck::processing;
 }
 
-// Of a job's output, as far as that is known before all is laid out.
+// Output format of a job, as far as it is known before the layout.
 video::FrameFormat format_made(const VideoRunOptions& options, const video::FrameFormat& input) {
   const auto layout = image::lay_out_frame(options.pipeline, input, options.planes, image::Samples::codes);
   return layout ? layout->output : input;
@@ -41,26 +41,26 @@ video::FrameFormat format_made(const VideoRunOptions& options, const video::Fram
 
 }  // namespace
 
-// A job that runs. The batch's own thread, but for what says otherwise.
+// A running job. Used by the batch's thread unless stated otherwise.
 struct Batch::Active {
   std::size_t job = 0;
   int kind = 0;
   Bottleneck bound = Bottleneck::none;
   int decoder_threads = 0;
   std::int64_t begun_ns = 0;
-  // Since the last slice, or since it began to read.
+  // Since the last slice, or since the job began to read.
   std::int64_t slice_ns = 0;
   std::int64_t slice_frames = 0;
   double side_by_side_seconds = 0;
   std::array<double, bottlenecks> beside_seconds{};
 
   std::unique_ptr<VideoRun> run;
-  // With the mutex held:
+  // Guarded by the mutex:
   std::optional<video::FrameFormat> format;
-  std::int64_t reading_ns = 0;  // when it had the memory to read on, and with it a format
+  std::int64_t reading_ns = 0;  // when it was granted memory; it has a format by then
   std::uint64_t memory_bytes = 0;
   bool over = false;
-  std::int64_t over_ns = 0;  // when
+  std::int64_t over_ns = 0;  // when it ended
   Status outcome;
 
   std::jthread thread;
@@ -78,14 +78,14 @@ Batch::Batch(Workplace& workplace, std::vector<BatchJob> jobs, BatchOptions opti
     kind.weight += jobs_[j].weight;
     kind_of_.push_back(place->second);
   }
-  // Of jobs of one weight the first begins first.
+  // Jobs of equal weight begin in the given order.
   for (Kind& kind : kinds_) {
     std::ranges::reverse(kind.waiting);
     std::ranges::stable_sort(kind.waiting, {}, [this](std::size_t job) { return jobs_[job].weight; });
   }
 }
 
-// Where run() has thrown, jobs are still at work.
+// If run() has thrown, jobs are still running.
 Batch::~Batch() {
   for (Active& active : active_)
     if (active.run) active.run->stop();
@@ -119,8 +119,8 @@ Status Batch::run() {
   return {};
 }
 
-// What has passed since the last call, to every job that reads: who opens its input, or waits for memory,
-// does no work, and keeps nobody company.
+// Adds the time since the last call to every job that reads. A job that opens its input or waits for memory
+// does no work and does not count as running next to others.
 void Batch::account() {
   struct Span {
     Active* active = nullptr;
@@ -139,7 +139,7 @@ void Batch::account() {
     }
   }
   for (const Span& span : spans) {
-    // When it began to read; who waited for memory then does not count.
+    // When it began to read; jobs that waited for memory then do not count.
     const std::int64_t begun = span.active->reading_ns;
     const auto beside = std::ranges::count_if(
         spans, [&](const Span& other) { return other.active->reading_ns <= begun && begun < other.end; });
@@ -176,7 +176,8 @@ void Batch::observe(Active& active, bool ended) {
       slice.beside[b] = active.beside_seconds[b] / duration;
     policy_.observe(slice);
   }
-  // Who has no frame done keeps its time for the next look: otherwise the slowest would never seem slow.
+  // A job without a finished frame keeps its time for the next slice. Otherwise the slowest job would never
+  // look slow.
   if (!ended && frames == active.slice_frames) return;
   active.slice_ns = now;
   active.slice_frames = frames;
@@ -184,7 +185,7 @@ void Batch::observe(Active& active, bool ended) {
   active.beside_seconds = {};
 }
 
-// What has ended.
+// Removes the jobs that have ended.
 void Batch::collect() {
   for (auto active = active_.begin(); active != active_.end();) {
     {
@@ -228,7 +229,7 @@ void Batch::measure_busy() {
   const std::int64_t now = now_ns();
   const double passed = seconds(now - busy_since_ns_);
   if (passed < busy_seconds) return;
-  // Of all programs: what others keep busy is not to be had.
+  // Load of all programs: CPUs that others use are not available.
   const auto times = machine::read_cpu_times(workplace_.machine().usable.cpus);
   busy_ = times && busy_times_ ? machine::busy_share(*busy_times_, *times) : std::nullopt;
   busy_since_ns_ = now;
@@ -260,7 +261,7 @@ void Batch::begin_jobs() {
   for (;;) {
     BatchDecision decision;
     {
-      const std::scoped_lock lock(mutex_);  // formats are written by the threads of jobs
+      const std::scoped_lock lock(mutex_);  // formats are written by the jobs' threads
       decision = policy_.decide(view());
     }
     workplace_.shared_workers().limit_each(decision.threads_each);
@@ -296,7 +297,7 @@ void Batch::begin(int number, const BatchDecision& decision) {
   options.start_ns = changed_ns_;
   if (!options.decoder_threads) options.decoder_threads = decision.decoder_threads;
   active.decoder_threads = todo.source.coded ? *options.decoder_threads : 0;
-  // What it will take is known when it is open: then it waits for its turn, before it reads on.
+  // A job's memory is known once its input is open. Then it waits for its grant before it reads on.
   VideoSource source = todo.source;
   source.open = [this, &active, open = todo.source.open](
                     const video::ReaderOptions& how) -> Result<std::unique_ptr<video::FrameReader>> {
@@ -325,7 +326,7 @@ void Batch::begin(int number, const BatchDecision& decision) {
   try {
     active.thread = std::jthread([this, &active] { run_job(active); });
   } catch (const std::system_error&) {
-    // By this thread then, which nobody else waits for.
+    // Without a new thread this one runs the job; nothing else waits for this thread.
     run_job(active);
   }
 }
@@ -340,7 +341,7 @@ void Batch::run_job(Active& active) {
     if (!told && outcome) outcome = std::move(told);
   }
   const std::scoped_lock lock(mutex_);
-  // After this, who waits for it begins to read.
+  // From here on, jobs waiting for this memory begin to read.
   if (active.memory_bytes > 0) memory_.give_back(active.memory_bytes);
   active.outcome = std::move(outcome);
   active.over = true;
@@ -349,7 +350,7 @@ void Batch::run_job(Active& active) {
   happened_.notify_all();
 }
 
-// No exception may end the thread, and with it all other jobs.
+// An exception must not end the thread, which would end all other jobs.
 Status Batch::guarded_run(Active& active) {
   const auto work = [&]() -> Status {
     if (options_.before) {

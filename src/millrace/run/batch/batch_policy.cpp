@@ -11,25 +11,25 @@
 namespace millrace::run {
 namespace {
 
-// Before anything is measured.
+// Assumed relative speeds before any measurement.
 constexpr double beside_same = 0.97;
 constexpr double beside_other = 1.03;
-constexpr double prior_seconds = 1;     // that this counts for
-constexpr double most_remembered = 20;  // seconds: what is older fades
+constexpr double prior_seconds = 1;     // weight of the assumption
+constexpr double most_remembered = 20;  // seconds; older measurements fade
 
-// Frames of more pixels keep more threads busy, and fewer of them find room in the caches.
+// Larger frames keep more threads busy, and fewer of them fit into the caches.
 constexpr double pixels_a_thread = 500'000;
 constexpr double most_threads_guessed = 8;
 
-constexpr double idle_below = 0.9;       // of the CPUs: another job would find room
-constexpr double settled_seconds = 0.5;  // after jobs began or ended, before how busy it is tells anything
-constexpr double trusted_seconds = 2;    // of slices, before they are compared
-constexpr double worth = 0.05;           // less of a difference is none: contents differ
-constexpr double trial_horizon = 40;     // seconds left before fewer side by side are tried
-constexpr int trial_every = 4;           // jobs that are begun
+constexpr double idle_below = 0.9;       // share of the CPUs; below it there is room for another job
+constexpr double settled_seconds = 0.5;  // time after jobs began or ended before the load is meaningful
+constexpr double trusted_seconds = 2;    // seconds of slices before they are compared
+constexpr double worth = 0.05;           // smaller differences are ignored, because contents differ
+constexpr double trial_horizon = 40;     // seconds that must be left for trying fewer jobs
+constexpr int trial_every = 4;           // begun jobs
 constexpr int fewest_for_trials = 12;    // jobs left
-constexpr double alike = 0.01;           // company that is as good
-// A job that takes so much of its share of what is left would end last were it not begun now.
+constexpr double alike = 0.01;           // difference below which two companions count as equal
+// A job with this share of the remaining work must begin now, or it would end last.
 constexpr double longest_share = 0.7;
 
 std::size_t index(Bottleneck bound) { return static_cast<std::size_t>(bound); }
@@ -45,7 +45,7 @@ double mean_pixels(const BatchView& view) {
   return known > 0 ? sum / known : 0;
 }
 
-// Relative cost of a pixel, of kinds that nobody has seen run.
+// Assumed relative cost of a pixel for kinds that have not run yet.
 double guessed_cost(Bottleneck bound) {
   switch (bound) {
   case Bottleneck::output:
@@ -99,7 +99,7 @@ BatchPolicy::BatchPolicy(int threads, std::optional<int> side_by_side)
 void BatchPolicy::observe(const BatchSlice& slice) {
   if (!(slice.pixels > 0) || !(slice.seconds > 0) || !(slice.side_by_side >= 1)) return;
   const double machine_seconds = slice.seconds / slice.side_by_side / slice.pixels;
-  // Small frames take longer for each pixel.
+  // Small frames take longer per pixel.
   const int size = slice.frame_pixels > 1 ? static_cast<int>(std::log2(slice.frame_pixels)) : 0;
   const auto [first, new_here] = first_.try_emplace({slice.kind, size}, machine_seconds);
   if (new_here) {
@@ -126,17 +126,17 @@ double BatchPolicy::speed_beside(Bottleneck a, Bottleneck b) const {
   return beside_[index(a)][index(b)].value;
 }
 
-// Short clips of small frames: a job for each thread. Large frames: fewer jobs, which share the caches and
-// the memory, with more threads each; but two, so that one works while the other begins or ends.
+// For small frames, one job per thread. For large frames, fewer jobs with more threads each, because they
+// share caches and memory; but at least two, so that one works while the other begins or ends.
 int BatchPolicy::guess(const BatchView& view) const {
   const double pixels = mean_pixels(view);
   const int least = std::min(2, threads_);
-  if (pixels <= 0) return least;  // the first jobs tell
+  if (pixels <= 0) return least;  // the first jobs will tell
   const double each = std::clamp(std::round(pixels / pixels_a_thread), 1.0, most_threads_guessed);
   return std::max(least, static_cast<int>(threads_ / each));
 }
 
-// Changes the number of jobs side by side by what was measured; says why.
+// Adjusts the number of concurrent jobs to the measurements and returns the reason.
 std::string BatchPolicy::revise(const BatchView& view) {
   const int before = target_;
   if (from_guess_) target_ = guess(view);
@@ -158,7 +158,7 @@ std::string BatchPolicy::revise(const BatchView& view) {
     return fmt::format("{} side by side: {} were slower ({:.2f} for {:.2f})", target_, was, now,
                        speed_of(target_));
   }
-  // Each step is to have gained before the next, and what was no better is not tried again.
+  // Every step must have gained before the next one. A number that was not better is not tried again.
   const int below = nearest_tried(-1);
   const bool gained = now > 0 && (below == 0 || now > speed_of(below) * (1 + worth));
   if (gained && nearest_tried(1) == 0 && view.busy && *view.busy < idle_below && target_ < 2 * threads_ + 1) {
@@ -176,7 +176,7 @@ std::string BatchPolicy::revise(const BatchView& view) {
   return "";
 }
 
-// Of the numbers of jobs that were tried, the nearest one below or above what is now; 0: none.
+// The nearest number of jobs tried below or above the current one; 0: none.
 int BatchPolicy::nearest_tried(int direction) const {
   int nearest = 0;
   for (const auto& [jobs, mean] : speeds_) {
@@ -204,7 +204,7 @@ std::array<double, bottlenecks> BatchPolicy::companies(const std::vector<Running
   return means;
 }
 
-// Now and then, where much is left, what has not been beside what runs: a guess may be wrong.
+// Occasionally, if much work is left, tries a combination not yet measured, because assumptions can be wrong.
 const WaitingKind* BatchPolicy::try_company(const BatchView& view,
                                             const std::function<bool(const WaitingKind&)>& fits) const {
   if (view.running.empty() || begun_beside_ % trial_every != trial_every - 1 ||
@@ -268,7 +268,7 @@ BatchDecision BatchPolicy::decide(const BatchView& view) {
       decision.why = "no room in memory for another";
     }
   }
-  // In the end few are left, which then share all threads. Who waits for memory has nothing to do with any.
+  // At the end few jobs are left and share all threads. Jobs that wait for memory use none.
   const auto waiting = static_cast<int>(
       std::ranges::count_if(view.running, [](const RunningJob& job) { return job.frame_pixels <= 0; }));
   const int together = std::max(1, std::min(target_, jobs_in(view)));

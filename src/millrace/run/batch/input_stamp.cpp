@@ -10,7 +10,7 @@
 namespace millrace::run {
 namespace {
 
-// The bytes of all, and in the place of a time a digest of which there are and what each was like.
+// The total size, and instead of a time a digest of the pictures' numbers and stamps.
 std::optional<FileStamp> stamp_of_pictures(const video::SequenceName& sequence) {
   std::vector<std::int64_t> all;
   FileStamp together;

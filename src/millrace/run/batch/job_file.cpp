@@ -37,12 +37,12 @@ std::optional<std::string> scalar(const toml::node& node) {
   return std::nullopt;
 }
 
-// A name would end there for the system, and nowhere else.
+// The system would truncate a name at a NUL.
 bool has_nul(std::string_view value) { return value.contains('\0'); }
 
 std::string nul_in(std::string_view key) { return fmt::format("{} holds a NUL character; take it out", key); }
 
-// One value, or those of an array; nothing where a value is none.
+// One value, or those of an array; nullopt if one of them has an unsupported type.
 std::optional<std::vector<std::string>> values_of(const toml::node& value) {
   std::vector<std::string> values;
   const auto add = [&](const toml::node& each) {
@@ -108,8 +108,8 @@ class TomlJobs {
   std::span<const std::string_view> keys_;
 };
 
-// Takes a line of JSON in piece by piece, and refuses it at the first that no job has: however deep or long a
-// line is, nothing is made of it.
+// Parses a line of JSON incrementally and stops at the first token that no job allows. So nothing is built
+// from deep or long invalid lines.
 class JsonJob final : public nlohmann::json_sax<nlohmann::json> {
  public:
   JsonJob(Words& words, std::span<const std::string_view> keys) : words_(words), keys_(keys) {}
@@ -173,7 +173,7 @@ class JsonJob final : public nlohmann::json_sax<nlohmann::json> {
   Words& words_;
   std::span<const std::string_view> keys_;
   std::string key_;
-  std::vector<std::string>* values_ = nullptr;  // of the key
+  std::vector<std::string>* values_ = nullptr;  // values of the current key
   bool in_object_ = false;
   bool in_array_ = false;
   std::string wrong_;

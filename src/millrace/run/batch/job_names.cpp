@@ -36,10 +36,10 @@ std::string place_of(const std::string& name) {
   return unknown ? name : place.string();
 }
 
-// Files by where they are, and by what they are: a link is the same file under another name.
+// Detects files by path and by identity: a link is the same file under another name.
 class FilesSeen {
  public:
-  // The number under which the file was seen before; else it is seen now.
+  // The number with which the file was added before; otherwise adds it.
   std::optional<std::size_t> add(const std::string& name, std::size_t number) {
     const std::optional<std::size_t> before = find(name);
     if (before) return before;
@@ -62,7 +62,7 @@ class FilesSeen {
   std::map<std::pair<dev_t, ino_t>, std::size_t> by_file_;
 };
 
-// Numbered pictures of a job, and every other file by its name, each by the folder that it is in.
+// Numbered pictures of jobs, and other files by name, grouped by folder.
 class PicturesSeen {
  public:
   void add(const std::string& name, std::size_t job) {
@@ -74,7 +74,7 @@ class PicturesSeen {
     }
   }
 
-  // The job of a file or sequence that may be, or be of, the one called `name`.
+  // The job with a file or sequence that `name` may be, or may be part of.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const {
     const auto sequence = video::picture_sequence(name);
     const fs::path place = sequence ? fs::path() : fs::path(place_of(name));
@@ -95,7 +95,7 @@ class PicturesSeen {
     std::vector<std::pair<std::string, std::size_t>> files;
   };
 
-  // With a file in it, as a folder that is not there keeps its slashes.
+  // Appends a file name, because a missing folder would keep its slashes.
   static std::string folder_of(const video::SequenceName& sequence) {
     return fs::path(place_of(sequence.folder() + "/1")).parent_path();
   }
@@ -113,7 +113,7 @@ Result<std::vector<std::string>> expand_input(const std::string& word) {
   const fs::file_status status = fs::status(word, error);
   if (fs::is_directory(status))
     return usage_error("{} is a folder; give what is in it: '{}/*.mp4'", word, word);
-  // A missing file is the failure of its job.
+  // A missing file fails its own job only.
   if (fs::exists(status) || word.find_first_of("*?[") == std::string::npos) return std::vector{word};
   glob_t found{};
   const int outcome = glob(word.c_str(), GLOB_NOSORT, nullptr, &found);
@@ -129,7 +129,7 @@ Result<std::vector<std::string>> expand_input(const std::string& word) {
 
 Result<std::string> output_name(std::string_view pattern, const NamedInput& named) {
   static constexpr std::array<std::string_view, 4> names{"dir", "index", "name", "stem"};
-  // A generated video has no folder, whatever its name looks like.
+  // A generated video has no folder, even if its name has slashes.
   std::string plain = named.input;
   if (is_generated(plain)) std::ranges::replace(plain, '/', '_');
   const fs::path path = plain;
@@ -209,7 +209,7 @@ Status check_distinct(std::span<const JobFiles> jobs) {
     if (output == "-" || descriptor_named(output) == STDOUT_FILENO)
       return usage_error("a batch cannot write to standard output; give each job a file");
     std::error_code error;
-    if (fs::is_character_file(fs::status(output, error))) continue;  // as /dev/null, which takes any number
+    if (fs::is_character_file(fs::status(output, error))) continue;  // for example /dev/null
     if (inputs.find(output) || (pictures && input_pictures.find(output)))
       return usage_error("{}: is an input and the output of '{}'; choose another output", output,
                          jobs[j].input);

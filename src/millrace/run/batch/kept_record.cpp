@@ -35,8 +35,8 @@ namespace {
 constexpr std::uint64_t most_record_bytes = std::uint64_t{1} << 30;
 constexpr int format_version = 1;
 
-// Bytes of the record that are locked, far behind its end: one by who reads or writes it, and of those that
-// follow one for each output that is being made.
+// Bytes far beyond the end of the record are used for locks: one for reading or writing the record, and the
+// following ones for the outputs being written.
 constexpr off_t record_lock = off_t{1} << 40;
 constexpr off_t first_claim = record_lock + 1;
 constexpr off_t claims = off_t{1} << 60;
@@ -49,8 +49,8 @@ FileStamp stamp_from(const nlohmann::json& json) {
   return {json.at("bytes").get<std::int64_t>(), json.at("changed_ns").get<std::int64_t>()};
 }
 
-// Names are bytes, and JSON is UTF-8: they are kept, and compared, as they are printed.
-// An object that is not closed yet.
+// File names are bytes and JSON is UTF-8, so names are stored and compared as printed. Returns an unclosed
+// object.
 std::string line_of(const std::string& output, const JobIdentity& identity, bool complete) {
   const auto quoted = [](const std::string& bytes) { return json_text(printable(bytes)); };
   std::string line = fmt::format(
@@ -60,13 +60,13 @@ std::string line_of(const std::string& output, const JobIdentity& identity, bool
   return line;
 }
 
-// A line of ours; throws what the JSON library throws where it is none.
+// Parses one of our lines; otherwise the JSON library throws.
 std::pair<std::string, KeptJob> read_line(const nlohmann::json& line) {
   KeptJob job;
   job.identity.input = line.at("input").get<std::string>();
   job.identity.settings = line.at("settings").get<std::string>();
   if (line.contains("input_file")) job.identity.input_stamp = stamp_from(line["input_file"]);
-  job.identity.program = line.value("program", "");  // earlier versions say nothing of it
+  job.identity.program = line.value("program", "");  // missing in lines of earlier versions
   job.complete = line.at("complete").get<bool>();
   if (job.complete) {
     job.frames = line.at("frames").get<std::int64_t>();
@@ -76,7 +76,7 @@ std::pair<std::string, KeptJob> read_line(const nlohmann::json& line) {
   return {line.at("output").get<std::string>(), std::move(job)};
 }
 
-// Calls `each` with every line and what it means, as JSON; null where it means nothing.
+// Calls `each` with every line and its JSON value; null if it is not valid JSON.
 template <class Each> void for_lines(std::string_view text, const Each& each) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -96,7 +96,7 @@ Result<std::string> text_of(const std::filesystem::path& path) {
   return std::string(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size());
 }
 
-// 0 or the error number.
+// Returns 0 or the error number.
 int flush_file(const std::filesystem::path& path, int flags) {
   const auto file = Descriptor::owned(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags));
   if (!file.is_open()) return errno;
@@ -195,7 +195,7 @@ KeptVerdict KeptRecord::verdict(const std::string& output_name, const JobIdentit
   if (!identity.input_stamp) return again("nobody can tell whether the input is still the same");
   if (!(job.identity.input_stamp == identity.input_stamp)) return again("the input has changed");
   if (now->bytes != job.output_stamp.bytes) return again("the output has been changed");
-  // A copy of a folder may have other times.
+  // Copying a folder can change times.
   if (*now != job.output_stamp) {
     const auto digest = digest_of(output, stop);
     if (!digest || *digest != job.output_digest) return again("the output has been changed");
@@ -211,7 +211,7 @@ Status KeptRecord::note_done(const std::string& output_name, const JobIdentity& 
                              std::int64_t frames) {
   const std::filesystem::path output = folder_ / output_name;
   const auto stamp = stamp_of(output);
-  if (!stamp) return {};  // a pipe or device: nothing to find again
+  if (!stamp) return {};  // a pipe or device cannot be found again
   if (Status flushed = flush(output); !flushed) return flushed;
   const auto digest = digest_of(output);
   if (!digest) return std::unexpected(digest.error());
@@ -224,18 +224,18 @@ std::unexpected<Error> KeptRecord::cannot_keep(int error) const {
   return failure("cannot keep what is done in '{}': {}", path().string(), system_reason(error));
 }
 
-// What was begun first, so that the output is known as ours before it is there for good.
+// Flushes the record first, so that a finished output is always known as ours.
 Status KeptRecord::flush(const std::filesystem::path& output) const {
   if (const int error = flush_file(path(), 0); error != 0 && error != ENOENT) return cannot_keep(error);
   if (const int error = flush_file(output, 0); error != 0)
     return failure("{}: may not be on the disk yet ({}), so --resume will make it again", output.string(),
                    system_reason(error));
-  // Its name. Some file systems cannot flush folders.
+  // Flushes the output's name. Some file systems cannot flush folders.
   static_cast<void>(flush_file(folder_.empty() ? "." : folder_, O_DIRECTORY));
   return {};
 }
 
-// Whoever compacts the record puts another in its place, under the lock of the old one.
+// Compacting replaces the record's file while the old file is locked.
 Result<KeptRecord::Opened> KeptRecord::open() const {
   constexpr std::chrono::seconds patience{5};
   for (;;) {
@@ -244,7 +244,7 @@ Result<KeptRecord::Opened> KeptRecord::open() const {
     if (!record.file.is_open()) return cannot_keep(errno);
     if (!record.file.is_regular_file())
       return failure("cannot keep what is done in '{}': it is no file", path().string());
-    // Where there are no locks a line is lost at worst, and its job done again.
+    // Without locks, at worst a line is lost and its job is done again.
     record.locked = lock_byte(record.file.get(), record_lock, patience) == 0;
     struct stat here{};
     struct stat named{};
@@ -254,7 +254,7 @@ Result<KeptRecord::Opened> KeptRecord::open() const {
   }
 }
 
-// Whether it has put a new file into the record's place.
+// Returns whether a new file has replaced the record.
 Result<bool> KeptRecord::compact(const Opened& record) const {
   constexpr std::size_t worth = 100;  // lines
   // Claims are locks on this file.
@@ -269,7 +269,7 @@ Result<bool> KeptRecord::compact(const Opened& record) const {
     ++lines;
     if (!parsed.is_object()) return;
     kept.push_back(line);
-    // What a later version has written is none of our business.
+    // Keep lines written by later versions as they are.
     if (!is_ours(parsed) || !parsed.contains("output") || !parsed["output"].is_string()) return;
     const auto [place, added] = latest.emplace(parsed["output"].get<std::string>(), std::prev(kept.end()));
     if (added) return;
@@ -292,12 +292,12 @@ Result<bool> KeptRecord::compact(const Opened& record) const {
   return true;
 }
 
-// Looks through it the first time.
+// Compacts it the first time.
 Result<KeptRecord::Opened> KeptRecord::open_compacted() {
   auto record = open();
   if (!record || !record->locked || std::exchange(looked_through_, true)) return record;
   const auto compacted = compact(*record);
-  // One that cannot be compacted does as it is.
+  // If it cannot be compacted it is used as it is.
   return compacted && *compacted ? open() : std::move(record);
 }
 
@@ -317,7 +317,7 @@ Result<Descriptor> KeptRecord::claim(const std::string& output_name) {
   return std::move(record->file);
 }
 
-// In one write, so that lines of several batches do not mix.
+// One write per line, so that lines of concurrent batches do not mix.
 Status KeptRecord::append(std::string line) {
   std::string text = std::move(line) + "\n";
   const std::scoped_lock lock(mutex_);
@@ -325,7 +325,7 @@ Status KeptRecord::append(std::string line) {
   if (!record) return std::unexpected(record.error());
   const int file = record->file.get();
   const off_t size = lseek(file, 0, SEEK_END);
-  // Of a batch that was killed, or whose disk was full.
+  // An incomplete line is left if a batch was killed or the disk was full.
   char last = '\n';
   if (size > 0 && pread(file, &last, 1, size - 1) == 1 && last != '\n') text.insert(text.begin(), '\n');
   const Transfer done = write_all(file, std::as_bytes(std::span(text)));

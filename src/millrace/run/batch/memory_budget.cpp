@@ -9,7 +9,7 @@ Status MemoryBudget::take(std::uint64_t bytes, const std::stop_token& stop) {
     return ticket == serving_ && (taken_ == 0 || (taken_ <= all_ && bytes <= all_ - taken_));
   };
   const bool served = changed_.wait(lock, stop, is_turn);
-  // A stop ends all waits: who leaves the queue need not leave it in order.
+  // A stop ends all waits, so a stopped caller may leave the queue out of order.
   if (!served) return std::unexpected(Error{ErrorKind::interrupted, "stopped while it waited for memory"});
   ++serving_;
   taken_ += bytes;

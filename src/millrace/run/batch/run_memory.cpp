@@ -9,13 +9,13 @@
 namespace millrace::run {
 namespace {
 
-// Of H.264: pictures that others refer to, beside the one that each thread works on.
+// For H.264: reference pictures, in addition to the one that each thread works on.
 constexpr std::uint64_t most_references = 6;
-// x264 looks this far ahead at the preset that is used, and holds about as many pictures for each thread, of
-// which it keeps interpolated copies.
+// x264's lookahead at the default preset, and its pictures per thread, for which it keeps interpolated
+// copies.
 constexpr std::uint64_t encoder_ahead = 14;
 constexpr std::uint64_t encoder_per_thread = 3;
-// Code and tables of codecs and libraries, a thread's stack.
+// Code and tables of codecs and libraries, and a thread's stack.
 constexpr std::uint64_t base_bytes = 8'000'000;
 
 }  // namespace

@@ -16,9 +16,10 @@
 namespace millrace::run {
 namespace {
 
-constexpr double window_seconds = 0.25;     // of the adaptive stream between two looks at the others,
-constexpr double windows_to_looks = 3;      // and at least so many times what the last one took
-constexpr double reference_seconds = 0.03;  // of each of the others at every look
+constexpr double window_seconds = 0.25;     // seconds of the adaptive stream between two measurements of the
+                                            // others
+constexpr double windows_to_looks = 3;      // and at least this multiple of the last measurement's duration
+constexpr double reference_seconds = 0.03;  // for each of the others per measurement
 constexpr int least_reference_frames = 3;
 
 struct Work {
@@ -32,7 +33,7 @@ Result<Work> work_of(const image::Pipeline& pipeline, const AdaptCase& which) {
   return Work{pipeline, std::move(*layout)};
 }
 
-// Of the adaptive run.
+// Search space of the adaptive run.
 image::ScheduleFreedom freedom_of(const machine::MachineReport& machine, int threads) {
   image::ScheduleFreedom freedom{.max_threads = threads, .isas = {machine.isa}};
   freedom.cache_bytes = machine.topology.last_level_bytes(machine.usable.cpus).value_or(freedom.cache_bytes);
@@ -43,7 +44,7 @@ image::ScheduleFreedom freedom_of(const machine::MachineReport& machine, int thr
   return freedom;
 }
 
-// Of static schedules.
+// Search space of static schedules.
 image::ScheduleFreedom static_freedom(image::ScheduleFreedom freedom, const AdaptCase& which,
                                       bool exhaustive) {
   if (exhaustive) return freedom;
@@ -52,7 +53,7 @@ image::ScheduleFreedom static_freedom(image::ScheduleFreedom freedom, const Adap
   return freedom;
 }
 
-// One look at the others, and what the adaptive stream did since the one before.
+// One measurement of the others, and the adaptive stream since the previous one.
 struct Window {
   double end = 0;  // seconds of the adaptive stream
   std::int64_t frames = 0;
@@ -64,13 +65,14 @@ struct Window {
   [[nodiscard]] double share() const { return best.median / median(frame_seconds); }
 };
 
-// The adaptive stream with the others in between.
+// Runs the adaptive stream interleaved with the others.
 class Comparison {
  public:
   Comparison(const MemoryFrames& frames, BenchStream& adaptive, BenchStream& fixed)
       : frames_(frames), adaptive_(adaptive), fixed_(fixed) {}
 
-  // Until the adaptive stream has run for `more` seconds. With best and sequential of `space`.
+  // Runs until the adaptive stream has run for `more` seconds. `best` and `sequential` must be schedules of
+  // `space`.
   Status run(image::AdaptiveScheduler& scheduler, const image::Schedule& best,
              const image::Schedule& sequential, double more) {
     const double until = clock_ + more;
@@ -96,7 +98,7 @@ class Comparison {
   [[nodiscard]] const std::vector<Window>& windows() const { return windows_; }
   [[nodiscard]] double clock() const { return clock_; }
   [[nodiscard]] double took() const { return took_; }
-  // Of the adaptive stream.
+  // Frames of the adaptive stream.
   [[nodiscard]] std::int64_t frames() const { return frame_; }
 
  private:
@@ -135,12 +137,12 @@ class Comparison {
   BenchStream& fixed_;
   std::vector<Window> windows_;
   double clock_ = 0;
-  double took_ = 0;  // with the others
+  double took_ = 0;  // including the others
   double length_ = window_seconds;
   std::int64_t frame_ = 0;
 };
 
-// What the windows from `begin` on say; `settled`: from which of them on the search should be over.
+// Evaluates the windows from `begin` on. `settled`: first window in which the search should be over.
 void judge(const std::vector<Window>& windows, std::size_t begin, std::size_t settled, AdaptResult& result) {
   std::vector<double> shares;
   std::vector<double> best;
@@ -166,13 +168,13 @@ void judge(const std::vector<Window>& windows, std::size_t begin, std::size_t se
   const double start = begin == 0 ? 0 : windows[begin - 1].end;
   for (std::size_t w = begin; w < windows.size(); ++w) {
     result.frames_to_5 += windows[w].frames;
-    // One window may be lucky.
+    // A single window may be an outlier.
     const std::size_t end = std::min(w + 3, windows.size());
     std::vector<double> these;
     for (std::size_t i = w; i < end; ++i)
       these.push_back(windows[i].share());
     if (windows[w].share() < 0.95 || median(these) < 0.95) continue;
-    // Within the window it is not known when.
+    // The exact time within the window is unknown.
     result.seconds_to_5 = windows[w].end - start;
     return;
   }
@@ -189,7 +191,7 @@ Result<image::Pipeline> disturbed(const image::Pipeline& pipeline) {
   return usage_error("the pipeline has no rotate whose angle could change");
 }
 
-// Seconds a frame of the first ten of a run that starts from the profile and is to be as long.
+// Seconds per frame of the first ten frames of a run that starts from the profile and expects to be as long.
 Result<double> first_frames(BenchStream& stream, const MemoryFrames& frames, const Work& work,
                             const image::AdaptiveOptions& options) {
   std::vector<double> times;
@@ -211,8 +213,8 @@ Result<double> first_frames(BenchStream& stream, const MemoryFrames& frames, con
   return median(std::move(times));
 }
 
-// They against ten of the best schedule right after; the median of several such runs, as ten frames alone
-// tell more about the neighbours on the machine.
+// Compares these with ten frames of the best schedule right afterwards. Returns the median of several such
+// runs, because ten frames alone are dominated by noise from other programs.
 Result<double> second_run(BenchStream& adaptive, BenchStream& fixed, const MemoryFrames& frames,
                           const Work& work, const image::AdaptiveOptions& options,
                           const image::Schedule& best) {

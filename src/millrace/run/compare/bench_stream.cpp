@@ -8,14 +8,14 @@
 namespace millrace::run {
 namespace {
 
-// More than a schedule takes side by side, few enough to stay where frames of a real stream would be.
+// More than a schedule processes at a time, but few enough to stay in the caches as in a real stream.
 constexpr int frames_in_memory = 8;
 
 }  // namespace
 
 machine::CpuSet cpus_of_streams(const machine::MachineReport& machine, int threads) {
   if (threads >= machine.usable.cpus.count()) return machine.usable.cpus;
-  // One of each core before a second of any.
+  // One CPU of each core before a second CPU of any.
   const auto plan =
       machine::arrange(machine.topology, machine.usable.cpus,
                        {.arrangement = machine::AffinityArrangement::pinned, .workers = threads});
@@ -74,9 +74,9 @@ BenchStream::~BenchStream() {
 }
 
 void BenchStream::serve(int threads) {
-  image::KernelLibrary library;  // before the thread is bound: compilers run anywhere
-  // Each of two streams of fewer threads than there are CPUs would stay on some of its own, which a neighbour
-  // of a virtual machine may keep slower than the others for minutes.
+  image::KernelLibrary library;  // created before the thread is pinned, because compilers may run anywhere
+  // With fewer threads than CPUs, two streams would each stay on different CPUs. A neighbour of a virtual
+  // machine can slow some CPUs down for minutes.
   machine::CpuSet cpus = cpus_of_streams(machine_, threads);
   if (cpus != machine_.usable.cpus && !machine::bind_current_thread(cpus)) cpus = machine_.usable.cpus;
   auto pool = pool::WorkerPool::create(threads);

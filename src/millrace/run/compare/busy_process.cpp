@@ -17,11 +17,11 @@ Result<BusyProcess> BusyProcess::start(const machine::CpuSet& cpus) {
   const pid_t pid = fork();
   if (pid < 0) return failure("cannot start a process to load a core: {}", system_reason(errno));
   if (pid == 0) {
-    // Ends with its parent, however that ends.
+    // End with the parent, however that ends.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);
     while (true)
-      asm volatile("");  // NOLINT(hicpp-no-assembler): a loop that does nothing may be assumed to end
+      asm volatile("");  // NOLINT(hicpp-no-assembler): the compiler may assume that an empty loop ends
   }
   BusyProcess busy(pid);
   if (const auto bound = machine::bind_thread(pid, cpus); !bound) return std::unexpected(bound.error());

@@ -12,10 +12,10 @@
 namespace millrace::run {
 namespace {
 
-constexpr int paired_turns = 9;  // of what is compared well
+constexpr int paired_turns = 9;  // for accurate comparisons
 constexpr double turn_seconds = 0.02;
 
-// Seconds a frame of one batch of the schedule in use.
+// Seconds per frame for one batch of the current schedule.
 Result<double> time_batch(image::Executor& executor, const MemoryFrames& frames, std::int64_t first) {
   const int count = executor.in_use().frames_in_flight;
   const auto tasks = frames.next(first, count);
@@ -65,7 +65,7 @@ struct Timed {
   std::vector<double> times;
 };
 
-// The candidates that are still in the running.
+// The candidates still in the race.
 class Field {
  public:
   Field(image::Executor& executor, image::KernelLibrary& library, const image::ScheduleSpace& space,
@@ -76,7 +76,7 @@ class Field {
   [[nodiscard]] const std::vector<Timed>& ordered() const { return field_; }
   [[nodiscard]] double compile_seconds() const { return compile_seconds_; }
 
-  // With kernels for it, which are waited for.
+  // Adds a candidate and waits for its kernels.
   Status add(int candidate) {
     if (const int number = space_.build_of()[candidate]; number >= 0) {
       const image::KernelBuild& build = space_.builds()[number];
@@ -90,14 +90,14 @@ class Field {
     return {};
   }
 
-  // What was measured before was for dropping the worst only.
+  // Discards earlier measurements, which were only good enough for dropping the worst.
   void keep(std::size_t most) {
     field_.resize(std::min(most, field_.size()));
     for (Timed& timed : field_)
       timed.times.clear();
   }
 
-  // Each in turn; those in front first, or last.
+  // Times each in turn, first to last or `backwards`.
   Status time_each(int least, double enough, bool backwards = false) {
     for (std::size_t i = 0; i < field_.size(); ++i) {
       Timed& timed = field_[backwards ? field_.size() - 1 - i : i];
@@ -109,9 +109,9 @@ class Field {
     return {};
   }
 
-  // Each a frame that warms up, and where that is not hopeless another.
+  // Times one warm-up frame each, and another one unless the candidate is hopeless.
   Status time_briefly() {
-    constexpr double hopeless = 4;  // times the best: more than cold caches and fresh memory explain
+    constexpr double hopeless = 4;  // multiple of the best; more than cold caches and fresh memory explain
     double best = std::numeric_limits<double>::infinity();
     for (Timed& timed : field_) {
       if (Status used = executor_.use(space_.schedule(timed.candidate)); !used) return used;
@@ -161,7 +161,7 @@ Status keep_best_of_all(Field& field, const image::ScheduleSpace& space, BestSta
   return {};
 }
 
-// Of the same schedule elsewhere and with other instructions.
+// Adds the same schedules with other affinities and instruction sets.
 Status add_variants(Field& field, const image::ScheduleSpace& space) {
   const auto plain = [](image::Schedule schedule) {
     schedule.affinity = {};
@@ -201,7 +201,7 @@ Status race_by_halves(Field& field, const image::ScheduleSpace& space, double en
       varied = true;
       if (Status added = add_variants(field, space); !added) return added;
     }
-    // There and back, and the better of the two: what disturbs one of them seldom disturbs both.
+    // Measure forwards and backwards and keep the better time: a disturbance seldom affects both.
     const double each = enough / rounds / 2 / static_cast<double>(field.size());
     for (const bool backwards : {false, true}) {
       if (Status done = field.time_each(1, each, backwards); !done) return done;

@@ -5,14 +5,14 @@
 namespace millrace::run {
 namespace {
 
-// Turns that count. Encoders take frames in bursts of about as many as they keep to look ahead or reorder.
+// Window in iterations. Encoders take frames in bursts about as long as their lookahead or reordering.
 constexpr double turns = 16;
 
-// Of the time of computing: a run that waits so long beside it gains nothing by computing faster, as no
-// schedule is sought that saves more than that. In between it is bound by either at times.
+// Waiting relative to computing above which faster computing gains nothing; the search does not look for
+// larger savings. Below it the run is bound by either at times.
 constexpr double waiting_of_the_unbound = 0.5;
 
-// Turns in which the doubt of the beginning falls to 1/e.
+// Iterations in which the weight of the assumed share falls to 1/e.
 constexpr double turns_of_doubt = 4;
 
 }  // namespace

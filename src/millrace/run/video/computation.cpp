@@ -31,7 +31,7 @@ void load(const video::Frame& frame, const std::vector<image::PixelView>& target
   }
 }
 
-// `more` and `less` are of one executor and one schedule, so that their stages are the same, in one order.
+// `more` and `less` come from one executor and one schedule, so they have the same stages in the same order.
 std::vector<image::StageReport> difference(std::vector<image::StageReport> more,
                                            const std::vector<image::StageReport>& less) {
   for (std::size_t i = 0; i < std::min(more.size(), less.size()); ++i) {
@@ -52,7 +52,7 @@ std::string_view name_of(InputPixels pixels) { return pixels == InputPixels::fre
 Result<std::vector<video::Frame>> read_frames(video::FrameReader& reader, std::int64_t most,
                                               std::string_view name, InputPixels pixels,
                                               std::uint64_t memory) {
-  // Each decoded; preloaded also as floats, before and after.
+  // Each frame as decoded; preloaded frames also as floats, before and after.
   const std::uint64_t decoded = video::frame_bytes(reader.format());
   const std::uint64_t sample = reader.format().bits > 8 ? sizeof(std::uint16_t) : sizeof(std::uint8_t);
   const std::uint64_t each =
@@ -87,7 +87,7 @@ Computation::Computation(Workplace& workplace, const std::vector<video::Frame>& 
   add_neighbours();
 }
 
-// Before the first frame and after the last one the video stands still.
+// Frames beyond the beginning or the end repeat the first or the last one.
 void Computation::add_neighbours() {
   const std::size_t planes = layout_.planes.size();
   for (std::size_t k = 1; k < layout_.sources.size(); ++k) {
@@ -133,7 +133,7 @@ Status Computation::use(const image::Schedule& schedule, const std::stop_token& 
       input_cpus_ = cpus;
     }
   }
-  // As many frames as lie in memory at once touch all of it.
+  // A run over all frames in memory touches all of it.
   const auto written = written_on_;
   const std::int64_t counted = counted_frames_;
   auto touched =
@@ -149,7 +149,7 @@ Result<double> Computation::process(std::int64_t count, const std::stop_token& s
   while (count > 0) {
     if (stop.stop_requested())
       return std::unexpected(Error{ErrorKind::interrupted, "interrupted while computing"});
-    // Frames beyond the last one come with the next batch.
+    // The batch ends at the last frame; later frames come with the next batch.
     const std::int64_t batch = std::min({count, side_by_side, std::ssize(frames_) - next_});
     const auto seconds = process_batch(batch);
     if (!seconds) return seconds;
@@ -169,8 +169,8 @@ Result<double> Computation::process_batch(std::int64_t count) {
   }
   if (pixels_ == InputPixels::fresh) {
     write_fresh(count);
-    // The workers have fallen asleep meanwhile. Waking them is no part of computing; in a stream without
-    // pauses they would not have slept.
+    // The workers have fallen asleep meanwhile. Waking them is not computing; in a continuous stream they
+    // would not have slept.
     if (!executor_.in_use().fresh_threads) {
       pool::PoolTeam team = workplace_.pool().team().last(executor_.in_use().threads);
       if (Status woken = team.run([](int) {}); !woken) return std::unexpected(woken.error());

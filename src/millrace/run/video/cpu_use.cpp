@@ -19,12 +19,12 @@
 namespace millrace::run {
 namespace {
 
-constexpr std::size_t most_workers = 64;  // whose files are read
+constexpr std::size_t most_workers = 64;  // limit on the files read
 
-// Below that nobody would notice.
+// Smaller shares are not worth a message.
 constexpr double told_share = 0.1;
 
-// Of the CPUs that this process may use: from there on its own threads stand in each other's way.
+// Share of the CPUs that this process may use. Above it the process's own threads compete for CPUs.
 constexpr double own_share = 0.85;
 
 double own_share_of(const CpuUse& use) {

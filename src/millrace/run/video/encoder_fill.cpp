@@ -3,8 +3,8 @@
 namespace millrace::run {
 namespace {
 
-// What an encoder takes of a processor for a pixel: x264 at its preset veryfast, about. Filters that take
-// longer bind the run, whatever comes behind them.
+// Approximate CPU time per pixel of x264 at preset veryfast. Slower filters are the bottleneck for any
+// encoder.
 constexpr double encoder_seconds_a_pixel = 25e-9;
 
 }  // namespace
@@ -16,7 +16,7 @@ void EncoderFill::add(const Turn& turn) {
   if (state_ == State::filling) {
     if (turn.frames_so_far > frames_ahead_) {
       state_ = State::full;
-      share_ = BoundShare(0);  // as a rule it is the encoder that binds the run
+      share_ = BoundShare(0);  // usually the encoder is the bottleneck
     } else if (turn.processor_seconds_so_far > encoder_seconds_a_pixel * turn.pixels_so_far) {
       state_ = State::known;
     } else {

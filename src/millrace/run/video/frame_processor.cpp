@@ -16,8 +16,7 @@
 namespace millrace::run {
 namespace {
 
-// Whether a kernel can count its way through the plane: in whole samples that lie where samples may lie, by
-// 32-bit numbers.
+// Whether a kernel can address the plane: aligned rows of whole samples within 32-bit offsets.
 bool is_regular(const image::PixelView& view) {
   const auto sample = static_cast<std::ptrdiff_t>(bytes_of(view.type));
   const std::ptrdiff_t step = std::abs(view.stride / sample);
@@ -26,7 +25,7 @@ bool is_regular(const image::PixelView& view) {
          step * view.covers.height() <= std::ptrdiff_t{std::numeric_limits<std::int32_t>::max()};
 }
 
-// The memory between the first and the last sample of a plane, as addresses.
+// Addresses from the first to the last sample of a plane.
 struct Extent {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
@@ -40,8 +39,8 @@ Extent extent_of(const image::PixelView& view) {
   return {std::min(first, last), std::max(first, last) + row};
 }
 
-// Whether samples of the two may lie in the same memory. Rows of the one may lie between those of the other:
-// then this says so without need.
+// Whether samples of the two may overlap. Conservative: also true if rows of one lie between those of the
+// other.
 bool may_overlap(const image::PixelView& a, const image::PixelView& b) {
   const Extent one = extent_of(a);
   const Extent other = extent_of(b);
@@ -102,7 +101,7 @@ Status FrameProcessor::lay_out(const video::FrameFormat& input) {
 Status FrameProcessor::take_in(const std::vector<image::PixelView>& from) {
   task_.sources.assign(from.begin(), from.end());
   for (std::size_t plane = 0; plane < from.size(); ++plane) {
-    // A kernel that gathers takes the plane for one row, and reads a row more.
+    // A gathering kernel treats the plane as one row and may read one row beyond it.
     if (is_regular(from[plane]) && !gathered_[plane]) continue;
     if (Status made = make(own_input_, input_format()); !made) return made;
     task_.sources[plane] = views_of(*own_input_)[plane];
@@ -115,7 +114,7 @@ Status FrameProcessor::take_in(const std::vector<image::PixelView>& from) {
 Status FrameProcessor::make_room(const std::vector<image::PixelView>& to) {
   task_.destinations.assign(to.begin(), to.end());
   for (std::size_t plane = 0; plane < to.size(); ++plane) {
-    // Where the result lies over a source, pixels would be read that were made already.
+    // If the result overlaps a source, pixels would be read that were already overwritten.
     const bool over_a_source =
         std::ranges::any_of(task_.sources, [&](const auto& from) { return may_overlap(from, to[plane]); });
     if (is_regular(to[plane]) && !over_a_source) continue;
@@ -146,7 +145,7 @@ Status FrameProcessor::process(const std::vector<image::PixelView>& from,
 
 void FrameProcessor::finish() {
   record_.frames = frames();
-  record_.output_complete = true;  // the caller has each of them
+  record_.output_complete = true;  // the caller has every frame
   record_.wall_seconds = seconds(wall_ns_);
   runner_.finish(record_);
 }

@@ -22,7 +22,7 @@ void FrameWindow::read_as_far_as(std::int64_t number) {
 }
 
 std::int64_t FrameWindow::end_of_those_there() const {
-  // With a second video nobody knows whether its frame is there as well.
+  // It is unknown whether the second video's frame can be read without waiting.
   return end() + (second_ != nullptr ? 0 : static_cast<std::int64_t>(input_.frames_there()));
 }
 

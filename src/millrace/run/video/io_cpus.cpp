@@ -7,7 +7,7 @@
 namespace millrace::run {
 namespace {
 
-// Nothing is asked of the kernel that is so already.
+// Avoids a system call if the affinity is already right.
 void bind(const machine::CpuSet& cpus) {
   const auto now = machine::current_thread_affinity();
   if (cpus.empty() || (now && *now == cpus)) return;

@@ -13,7 +13,7 @@ bool mixes_rows(const image::Filter& filter) {
   return filter.geometric || filter.access != image::Access::pointwise;
 }
 
-// Whether every pixel stays where it is, as those of a crop that leaves nothing out.
+// Whether every pixel keeps its position, as in a crop that removes nothing.
 bool stays_in_place(const image::Node& node, const image::PlaneGeometry& plane) {
   const image::Filter& filter = *node.filter;
   if (filter.access != image::Access::pointwise || filter.composed() || filter.inputs != 1) return false;
@@ -23,7 +23,7 @@ bool stays_in_place(const image::Node& node, const image::PlaneGeometry& plane) 
          filter.footprint(first, plane, filter.coefficients(plane, node.values)) == first;
 }
 
-// Of those that see two fields: whose result at a row depends on others, or goes to another.
+// The first filter that sees two fields and computes a row from others, or moves it.
 const image::Filter* row_mixing_filter(const image::Pipeline& pipeline, const image::PlaneGeometry& plane) {
   const std::vector<bool> progressive = image::makes_progressive(pipeline);
   for (std::size_t n = 0; n < pipeline.nodes.size(); ++n) {
@@ -32,7 +32,7 @@ const image::Filter* row_mixing_filter(const image::Pipeline& pipeline, const im
           return image::Node::is_video(input) || !progressive[static_cast<std::size_t>(input)];
         }))
       continue;
-    // Rows of chroma lie between those of luma.
+    // Chroma rows lie between luma rows.
     const bool mixes_chroma = node.filter->mix != nullptr && plane.frame_step_y > 1;
     if ((mixes_rows(*node.filter) && !stays_in_place(node, plane)) || mixes_chroma) return node.filter;
     if (node.filter->parts != nullptr &&
@@ -79,7 +79,7 @@ Status check_frame_fields(const image::Pipeline& pipeline, const video::FrameFor
       name, frame.index, bottom ? "bottom" : "top", bottom ? "bottom" : "top");
 }
 
-// The place of each pixel on a sphere, where pixels move.
+// Drops the spherical mapping of pixels if pixels move.
 video::SharedProperties after_pipeline(const video::SharedProperties& properties,
                                        const image::Pipeline& pipeline) {
   const bool moves =

@@ -6,7 +6,7 @@
 namespace millrace::run {
 namespace {
 
-// All that the workplace can do, for most frames a second.
+// Searches everything that the execution context can do, for throughput.
 SearchOptions free_search(const Workplace& workplace) {
   SearchOptions search;
   search.adaptive.freedom = {.max_threads = workplace.threads(), .isas = {machine::best_isa()}};
@@ -20,8 +20,8 @@ void add_bindings(const machine::MachineReport& machine, bool own_io, image::Sch
   }
 }
 
-// Of few frames, many side by side would leave input, filters and output to wait for each other; and frames
-// of which each has other parameters are computed one by one.
+// With few frames, a large batch would make input, filters and output wait for each other. Frames with
+// different parameters are computed one by one.
 int most_side_by_side(std::optional<std::int64_t> frames, std::int64_t steady_frames) {
   constexpr std::int64_t rounds = 8;
   constexpr std::int64_t most = 1 << 20;
@@ -56,7 +56,7 @@ image::Samples PipelineRunner::samples() const {
   return options_.changes.empty() ? image::Samples::codes : image::Samples::codes_all_along;
 }
 
-// The output has one size from its first frame to its last.
+// The size of output frames must not change during the run.
 Status PipelineRunner::check_changes() const {
   for (const std::int64_t frame : timeline_->ends()) {
     const auto changed = layout_of(timeline_->at(frame));
@@ -89,8 +89,8 @@ Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, const En
                             .value_or(freedom.cache_bytes);
   freedom.max_frames_in_flight =
       std::min(freedom.max_frames_in_flight, most_side_by_side(frames, timeline_->steady_frames()));
-  // Whoever gives one frame at a time may wait for it before giving the next. Kept apart from what files
-  // learn.
+  // A live source may wait for each result before it sends the next frame. Its profiles are kept apart from
+  // those of files.
   if (ends.live && !freedom.frames_in_flight) {
     freedom.max_frames_in_flight = 1;
     asked.fixed.emplace("input", "live");

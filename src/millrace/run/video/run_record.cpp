@@ -25,12 +25,12 @@ Bottleneck bottleneck_of(const RunTimes& times) {
   constexpr double most = 0.5;
   const double waiting = times.input_wait + times.output_wait;
   if (!(times.computing + waiting > most * times.wall)) return Bottleneck::none;
-  // What is computed while the run waits anyway costs it nothing.
+  // Computing costs nothing while the run waits anyway.
   if (gained_share(times.computing, waiting) > most) return Bottleneck::processing;
   return times.input_wait >= times.output_wait ? Bottleneck::input : Bottleneck::output;
 }
 
-// Who waits for workers waits for filters to be computed, if not for its own.
+// A run that waits for workers is bound by filters, perhaps those of other runs.
 Bottleneck bottleneck_of(const RunRecord& record) {
   return bottleneck_of({.wall = record.wall_seconds,
                         .computing = record.compute_seconds + record.worker_wait_seconds,
@@ -41,7 +41,7 @@ Bottleneck bottleneck_of(const RunRecord& record) {
 std::string describe_bottleneck(const RunRecord& record) {
   if (!(record.wall_seconds > 0)) return "";
   const auto percent = [&](double seconds) { return 100 * share_of(seconds, record); };
-  // Neither clearly the one nor the other.
+  // Neither is clearly the bottleneck.
   const double gained = gained_share(record.compute_seconds + record.worker_wait_seconds,
                                      record.input_wait_seconds + record.output_wait_seconds);
   const char* const in_turn = gained > 0.25 && gained < 0.75 ? "filters and its " : "";

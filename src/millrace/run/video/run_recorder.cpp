@@ -8,7 +8,7 @@
 namespace millrace::run {
 namespace {
 
-// The first turn of a schedule warms up its memory.
+// The first batch of a schedule warms up its memory.
 constexpr int recorded_turn = 2;
 
 void keep_first_frame(std::vector<image::KernelCall>& calls) {
@@ -40,7 +40,7 @@ void RunRecorder::before(std::int64_t frame) {
   keeps_ = turns_[place] < recorded_turn;
   if (keeps_) {
     ++turns_[place];
-    // To the end: what was used last is dropped last.
+    // Move to the end, because the least recently used is dropped first.
     std::rotate(known, known + 1, frames_.end());
     std::rotate(turns_.begin() + static_cast<std::ptrdiff_t>(place),
                 turns_.begin() + static_cast<std::ptrdiff_t>(place) + 1, turns_.end());
@@ -70,12 +70,12 @@ void RunRecorder::computed(const video::Frame& source, const video::Frame& resul
           left_out + std::max<std::int64_t>(0, std::ssize(calls) - std::int64_t{most_calls});
       if (calls.size() > most_calls) calls.resize(most_calls);
       frame.calls = std::move(calls);
-      // What was meant to run may have been replaced by then, by kernels that are there now.
+      // Newly compiled kernels may have replaced the schedule that was going to run.
       frame.schedule = executor_.in_use();
     }
   }
   if (!next_picture_ || frame_ < *next_picture_) return;
-  // Ever more seldom: what a film looks like shows later than in its first frame.
+  // At growing intervals: the first frame of a film is rarely typical.
   next_picture_ = std::max<std::int64_t>(8, 8 * frame_);
   RunPictures pictures{.frame = frame_, .before = std::nullopt, .after = std::nullopt};
   if (auto small = video::make_thumbnail(source, thumbnail_side)) pictures.before = *std::move(small);

@@ -44,7 +44,7 @@ void RunTrace::add_computing(const Turn& turn, const image::Schedule& schedule,
                       .start_ns = turn.start_ns,
                       .end_ns = turn.end_ns,
                       .area = {}});
-  calls_left_out_ += left_out;  // of all turns, as thinning comes later too
+  calls_left_out_ += left_out;  // counts all batches, because later thinning drops more of them
   if (turn_ % calls_every_ != 0) return;
   std::vector<std::vector<std::uint32_t>> known;
   for (const auto& plane : groups) {
@@ -66,7 +66,7 @@ void RunTrace::add_waiting(std::int64_t computed_from, double input_wait, std::i
                            double output_wait) {
   if (turn_ % turns_every_ == 0) {
     const auto number = static_cast<std::uint32_t>(turn_);
-    // Each is known by its length; no two may overlap.
+    // Only the lengths are known. Spans must not overlap.
     const auto add = [&](const char* what, std::int64_t until, double length, std::int64_t earliest) {
       const std::int64_t from = std::max(earliest, until - static_cast<std::int64_t>(length * 1e9));
       if (until - from < 1000) return;

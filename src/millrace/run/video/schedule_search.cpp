@@ -25,7 +25,7 @@ std::string objective_text(const tuning::Objective& objective) {
   return "throughput";
 }
 
-// The graph without its numbers, which parameter_class() stands for.
+// The graph without its numbers, which parameter_class() covers.
 std::string graph_text(const image::Pipeline& pipeline) {
   std::string text;
   for (const image::Node& node : pipeline.nodes) {
@@ -37,7 +37,7 @@ std::string graph_text(const image::Pipeline& pipeline) {
   return text;
 }
 
-// Of a stream without a search.
+// For a stream without a search.
 tuning::Reason why_begun_with(const image::AdaptiveScheduler& scheduler) {
   return scheduler.uses_profile() ? tuning::Reason::remembered : tuning::Reason::prior;
 }
@@ -175,13 +175,14 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
 
 void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) {
   record.from_profile = scheduler_->uses_profile();
-  // Of the whole run, as the summary has it.
+  // For the whole run, as in the summary.
   const double bound_share = gained_share(executor_->compute_seconds() + executor_->waited_seconds(),
                                           record.input_wait_seconds + record.output_wait_seconds);
   record.decisions = decisions_of(*scheduler_, objective_, executor_->switches(), bound_share);
   record.explanation = decisions_text(*scheduler_, record.decisions->why);
   record.schedule = scheduler_->incumbent();
-  // Without a trial nothing was learnt, and what was learnt unbound does not hold for the affinity asked for.
+  // Without a trial there is nothing to save. What was learned unpinned does not hold for the requested
+  // affinity.
   const bool as_asked = !fixed_.contains("affinity") || executor_->refused().empty();
   if ((store_ || shared_) && as_asked && scheduler_->searches() &&
       scheduler_->tuner().record().count(tuning::EventKind::trial) > 0) {

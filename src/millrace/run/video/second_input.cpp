@@ -53,7 +53,7 @@ Status SecondInput::read_next() {
 Result<std::int64_t> SecondInput::beside(double time, double inaccuracy) {
   constexpr double rounding = 1e-6;
   const double latest = time + inaccuracy + time_->inaccuracy() + rounding;
-  // One frame ahead, which tells that the one before is the last that has begun.
+  // Read one frame ahead: only then is the frame before known to be the last that has begun.
   while (!ended_ && (begins_.empty() || begins_.back() <= latest)) {
     if (Status read = read_next(); !read) return std::unexpected(read.error());
   }

@@ -6,13 +6,14 @@
 namespace millrace::run {
 namespace {
 
-// Long beside the 30 to 60 us that lie between two turns on the machines seen so far.
+// Long compared with the 30 to 60 us between two batches on the machines measured.
 constexpr double long_turn_seconds = 8e-4;
 constexpr int most_rounds = 8;
-// Of the frames of more than one round, for each that is computed side by side, and of all.
+// Memory limits for batches of more than one round: per concurrent frame, and in total.
 constexpr std::size_t most_worker_bytes = 1'000'000;
 constexpr std::size_t most_turn_bytes = 16'000'000;
-// Of a run: the memory of longer turns is touched for the first time in a part of it, and never again.
+// Minimum number of batches in a run. In fewer, longer ones the first touch of their memory would be a large
+// part.
 constexpr std::int64_t least_turns = 12;
 constexpr double renewal = 0.2;
 
@@ -28,7 +29,7 @@ int TurnLength::frames(int side_by_side) const {
   int rounds = 1;
   int most = most_frames(side_by_side, frame_bytes_);
   if (total_) most = static_cast<int>(std::min<std::int64_t>(most, *total_ / least_turns));
-  // Doubled, so that it does not change with every frame.
+  // Doubling keeps the length stable from batch to batch.
   while (2 * rounds * side_by_side <= most && rounds * side_by_side * frame_seconds_ < long_turn_seconds)
     rounds *= 2;
   return rounds * side_by_side;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view pipe_name = "-";
 
-// What a file has beside its video, in words.
+// The file's other streams, in words.
 std::vector<std::string> content_of(const std::string& file, const std::stop_token& stop) {
   if (file.empty()) return {};
   const auto opened = video::open_reader(file, {.stop = stop});
@@ -71,7 +71,7 @@ class OwnFramesReader final : public video::FrameReader {
     side_->read_for(*frame.timestamp);
   }
 
-  // Of a frame, in units of the time base.
+  // Duration of a frame in units of the time base.
   [[nodiscard]] std::int64_t duration() const {
     const double units = static_cast<double>(format_.rate_denominator) / format_.rate_numerator *
                          format_.time_base_denominator / format_.time_base_numerator;
@@ -83,8 +83,8 @@ class OwnFramesReader final : public video::FrameReader {
   std::optional<std::int64_t> total_;
   video::SharedProperties properties_;
   std::unique_ptr<video::SideReader> side_;  // may be null
-  std::vector<std::string> unread_;          // of the file of the origin
-  std::optional<std::int64_t> last_time_;    // of a frame, where there is `side_`
+  std::vector<std::string> unread_;          // streams of the origin's file that are not read
+  std::optional<std::int64_t> last_time_;    // time of the last frame; only used with `side_`
   std::int64_t count_ = 0;
   bool ended_ = false;
   std::optional<Error> failed_;

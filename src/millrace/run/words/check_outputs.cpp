@@ -13,7 +13,7 @@
 namespace millrace::run {
 namespace {
 
-// The base knows of single files only.
+// The base module only knows single files.
 Status check_pictures(std::span<const NamedPath> inputs, std::span<const NamedPath> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [role, path] = outputs[i];

@@ -1,4 +1,4 @@
-// Any text is a bitrate or none, and options of an encoder or none.
+// Fuzz target: parses any text as a bitrate and as encoder options.
 #include "millrace/run/words/run_options.h"
 
 #include <cstdint>

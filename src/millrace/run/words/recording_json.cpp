@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Enough for every page; a column is one line of numbers.
+// Enough precision for every page, and short enough for one line per column.
 double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 Json frame_times_json(const std::vector<FrameTime>& points) {
@@ -54,7 +54,7 @@ Json recorded_frame_json(const RecordedFrame& frame) {
   std::vector<image::KernelCall> calls = frame.calls;
   std::ranges::stable_sort(calls, {}, &image::KernelCall::start_ns);
   Json of_first = Json::array();
-  // Of the others only how long a worker was at one.
+  // For the other planes, only how long a worker was busy with one.
   struct Span {
     int worker;
     int plane;
@@ -62,7 +62,7 @@ Json recorded_frame_json(const RecordedFrame& frame) {
     std::int64_t end;
   };
   std::vector<Span> others;
-  std::map<int, std::size_t> last;  // of `others`, by worker
+  std::map<int, std::size_t> last;  // index into `others`, by worker
   for (const image::KernelCall& call : calls) {
     const int plane = plane_of(call);
     if (plane == 0) {

@@ -50,7 +50,7 @@ Result<image::Schedule> schedule_of(const RunOptions& options, const WorkerLimit
     if (!tile) return std::unexpected(tile.error());
     schedule.tile = *tile;
   } else if (schedule.structure == image::Structure::sliding) {
-    schedule.tile.width = 0;  // whole rows are what a sliding window is for
+    schedule.tile.width = 0;  // a sliding window uses whole rows
   }
   schedule.frames_in_flight = std::max(1, options.frames_in_flight);
   schedule.fresh_threads = options.fresh_threads;
@@ -71,7 +71,7 @@ Result<tuning::Objective> objective_of(const RunOptions& options) {
                          options.objective);
     return tuning::Objective{.aim = tuning::Aim::deadline, .deadline = *options.deadline_ms * 1e-3};
   }
-  // Whoever reads from a pipe or writes to one waits for each frame.
+  // Readers and writers of pipes wait for each frame.
   const bool piped = options.input == "-" || options.second == "-" || options.output == "-";
   if (options.objective == "latency" || (options.objective.empty() && piped))
     return tuning::Objective{.aim = tuning::Aim::latency};
@@ -82,7 +82,7 @@ Result<tuning::Objective> objective_of(const RunOptions& options) {
 }
 
 Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, const WorkerLimit& limit) {
-  // The words that are given mean what they mean in a fixed schedule.
+  // The given options mean the same as in a fixed schedule.
   const auto fixed = schedule_of(options, limit);
   if (!fixed) return std::unexpected(fixed.error());
   const auto objective = objective_of(options);
@@ -93,7 +93,7 @@ Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, co
 
   image::ScheduleFreedom freedom{.max_threads = fixed->threads, .isas = {fixed->isa}};
   if (options.isa.empty()) {
-    // A narrower one gathers faster on some processors.
+    // On some processors, narrower vectors gather faster.
     for (machine::Isa isa : machine::all_isas()) {
       if (isa > machine::Isa::baseline && isa < fixed->isa)
         freedom.isas.insert(freedom.isas.begin() + 1, isa);
@@ -107,7 +107,7 @@ Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, co
       .objective = *objective, .freedom = std::move(freedom), .seed = options.seed, .profile = std::nullopt};
 }
 
-// The words that are given, by which profiles are kept apart.
+// The given options, which are part of a profile's key.
 std::map<std::string, std::string> fixed_words(const RunOptions& options) {
   std::map<std::string, std::string> words;
   for (const auto& [name, word] :

@@ -32,7 +32,7 @@ std::string written_text(const RunRecord& record) {
   return coded.empty() ? format : format + ", " + coded;
 }
 
-// Null where no call was timed.
+// Null if no call was timed.
 nlohmann::ordered_json cpu_ms_per_frame(const image::StageReport& stage) {
   if (stage.timed_pixels == 0) return nullptr;
   return 1e3 * stage.seconds_per_frame();
@@ -63,7 +63,7 @@ nlohmann::ordered_json text_or_null(const std::string& text) {
   return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
 }
 
-// Null where no frame was written.
+// Null if no frame was written.
 nlohmann::ordered_json latency_ms(const Histogram& latency) {
   if (latency.count() == 0) return nullptr;
   return {{"median", 1e3 * latency.quantile(0.5)},
@@ -72,7 +72,7 @@ nlohmann::ordered_json latency_ms(const Histogram& latency) {
 }
 
 void add_measured(nlohmann::ordered_json& json, const MeasuredComputation& measured) {
-  // Nobody waits for any, and nothing is written.
+  // There is no reader of the frames, and nothing is written.
   json.erase("first_frame_seconds");
   json.erase("latency_ms");
   json.erase("output_complete");
@@ -172,7 +172,7 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
   const RunRecord& r = report.record;
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const image::StageReport& stage : r.stages) {
-    if (stage.pixels_computed == 0) continue;  // what another plane computed for this one, too
+    if (stage.pixels_computed == 0) continue;  // another plane's stage also computed this plane's pixels
     stages.push_back({{"stages", stage.stages},
                       {"nodes", stage.nodes},
                       {"plane", stage.plane},
