@@ -370,8 +370,7 @@ void add_run_options(CLI::App& verb, Arguments& a) {
 void add_limit(CLI::App& verb, Arguments& a) {
   verb.add_option("--limit", a.limit, "fail rather than restore more bytes than this, as 10G")
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62));  // a negative number wraps around to
-                                                                      // more than that
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62));  // negative numbers wrap beyond this
 }
 
 void add_verbs(CLI::App& app, Arguments& a, Action& action) {

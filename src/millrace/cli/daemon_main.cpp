@@ -1,5 +1,5 @@
-// The verbs of the daemon. A program of its own, which `millrace` starts: what runs for months should not
-// hold FFmpeg in memory.
+// The verbs of the daemon, as a separate program that `millrace` starts: a process that runs for months
+// should not keep FFmpeg in memory.
 #include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"

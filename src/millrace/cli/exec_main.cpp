@@ -1,4 +1,4 @@
-// The verb exec, which must cost its user no time: a program of its own, which loads what it needs.
+// The verb exec, as a separate program with few libraries, so that it starts without noticeable delay.
 #include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"

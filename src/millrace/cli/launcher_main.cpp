@@ -1,6 +1,6 @@
-// The `millrace` program as it is called: it becomes the program that holds the verb. Each of them loads the
-// libraries of its verbs only; this one loads none (but libc where there is no static one, and what
-// sanitizers need), so that it starts fast, and where no file may be opened.
+// The `millrace` program: it executes the program that has the verb. Each of those loads only the libraries
+// of its verbs. This one loads none (except libc if there is no static one, and what sanitizers need). So it
+// starts fast, even if no file can be opened.
 #include "millrace/base/companion_program.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/rights_of_file.h"
@@ -35,8 +35,7 @@ constexpr std::array holders{
     Holder{"explain", "millrace-daemon"}, Holder{"top", "millrace-daemon"},
 };
 
-// What people type to be helped, in the words that the programs know: `millrace` alone, `millrace help
-// [VERB]`, `millrace -V`.
+// Translates common requests for help: `millrace` alone, `millrace help [VERB]`, `millrace -V`.
 std::vector<std::string> known_words(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   if (words.empty()) words.emplace_back("millrace");
@@ -49,8 +48,8 @@ std::vector<std::string> known_words(int argc, char** argv) {
 
 constexpr std::string_view holder_of_all = "millrace-verbs";
 
-// What the verbs that process video take before anything is done. Without, the loader fails, with a line that
-// says nothing of a limit.
+// Address space for loading the video verbs. With less, the loader fails with a message that does not mention
+// a limit.
 constexpr rlim_t least_addresses = rlim_t{64} << 20;
 
 bool has_room(std::string_view program) {
@@ -63,8 +62,8 @@ bool has_room(std::string_view program) {
   return false;
 }
 
-// Becomes the program that `millrace exec` was to follow, as if nobody had been asked to. Returns the exit
-// code that a shell gives where it cannot be executed.
+// Executes the program of `millrace exec` without following it. Returns a shell's exit code if it cannot be
+// executed.
 int run_without(const std::string& too_little, char** command) {
   millrace::print_error(
       "millrace", fmt::format("{} are too few to follow the program; it runs without millrace", too_little));

@@ -30,7 +30,7 @@ using namespace millrace;
 int run_program(int argc, char** argv) {
   const auto ignored_signals = placement::IgnoredSignals::now();
   ignore_write_signals();
-  // libsvtav1 prints about every file it writes. Before there are threads.
+  // Otherwise libsvtav1 prints messages for every file. Set before there are threads.
   ::setenv("SVT_LOG", "0", 0);
 
   CLI::App app{
@@ -53,7 +53,7 @@ int run_program(int argc, char** argv) {
   cli::add_study_command(app, action);
   cli::add_report_command(app, action);
   if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace --help")) return *end;
-  // The programs of others find their limits as they were.
+  // `exec` must not change the limits of the programs that it runs.
   const bool runs_others = app.got_subcommand("exec");
   Status done = runs_others ? Status() : make_room_for_stacks();
   if (done) done = action();

@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "a.mp4 45 %, b.mp4 10 %". name_of: of a job's input.
+// "a.mp4 45 %, b.mp4 10 %". name_of: name of a job's input.
 std::string running_text(const run::BatchProgress& progress,
                          const std::function<const std::string&(std::size_t job)>& name_of) {
   constexpr std::size_t most_named = 3;
@@ -50,12 +50,12 @@ std::string running_text(const run::BatchProgress& progress,
   return text;
 }
 
-// Many messages name the input already.
+// Prefixes the input's name, which many messages already contain.
 std::string about(const std::string& input, const std::string& message) {
   return message.find(input) != std::string::npos ? message : fmt::format("{}: {}", input, message);
 }
 
-// What many jobs warn of is told once.
+// Prints a warning of many jobs only once.
 void print_warnings(const BatchReport& report) {
   std::map<std::string, std::pair<std::size_t, const std::string*>> jobs_by_warning;
   for (const BatchReport::Job& job : report.jobs) {
@@ -88,7 +88,7 @@ Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& 
   return check_outputs({{"--json", json}}, overwrite_if(options.run.force));
 }
 
-// Folders of outputs that are not there yet.
+// Creates missing output folders.
 Status make_folders(const std::vector<PlannedJob>& jobs) {
   for (const PlannedJob& job : jobs) {
     const fs::path folder = fs::path(job.options.output).parent_path();
@@ -123,7 +123,7 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
 
   BatchReport report{.jobs = {}, .memory_bytes = memory};
   std::vector<run::BatchJob> jobs;
-  std::vector<std::size_t> number_of;  // in the report, by job
+  std::vector<std::size_t> number_of;  // index in the report, by job
   for (std::size_t j = 0; j < planned->size(); ++j) {
     const EarlierWork::Found& found = (*done_before)[j];
     report.jobs.push_back({.planned = &(*planned)[j], .frames_before = found.frames, .skipped = found.done});

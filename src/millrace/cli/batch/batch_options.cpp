@@ -31,7 +31,7 @@ namespace {
 
 using Values = std::vector<std::string>;
 
-// What a job of a job file may say, in the order of the alphabet.
+// Keys of a job in a job file, in alphabetical order.
 constexpr std::array<std::string_view, 27> job_keys{"at",
                                                     "bitrate",
                                                     "codec",
@@ -79,7 +79,7 @@ Status read_number(std::string_view key, const Values& values, Number least, Num
   return {};
 }
 
-// One word of a job file, as the option of the same name.
+// Applies one key of a job file like the option of the same name.
 Status apply(std::string_view key, const Values& values, run::RunOptions& options) {
   const std::map<std::string_view, std::string*> texts{{"codec", &options.codec},
                                                        {"fusion", &options.fusion},
@@ -150,7 +150,7 @@ Result<RoughJob> rough_job(const run::JobWords& words, const BatchOptions& commo
     if (key == "output" && job.output.empty())
       return at(words.place, usage_error("{}", no_output_name).error());
   }
-  // What a job says itself takes the place of what is said for all.
+  // A job's own values override those for all jobs.
   if (words.words.contains("output") && !words.words.contains("suffix")) job.suffix.clear();
   if (job.inputs.empty())
     return at(words.place,
@@ -185,7 +185,7 @@ Result<std::vector<RoughJob>> rough_jobs(const BatchOptions& options, const std:
   return jobs;
 }
 
-// Pipelines by what they are called: many jobs have the same.
+// Parsed pipelines by text, because many jobs share one.
 class Pipelines {
  public:
   explicit Pipelines(std::stop_token stop) : stop_(std::move(stop)) {}
@@ -202,7 +202,7 @@ class Pipelines {
   std::map<std::string, image::Pipeline> loaded_;
 };
 
-// All that has a say in the bits of the output.
+// Everything that affects the bits of the output.
 std::string settings_of(const run::RunOptions& o, const std::string& pipeline, int worker_limit) {
   const bool coded = video::is_coded_output(o.output);
   return fmt::format(
@@ -223,7 +223,7 @@ std::string absolute(const std::string& name) {
   return unknown ? name : path.lexically_normal().string();
 }
 
-// Pixels of all its frames, from what costs nothing to know.
+// Estimated pixels of all frames, from information that is cheap to get.
 double guessed_pixels(const std::string& input) {
   if (input.starts_with(video::test_source_prefix)) {
     const auto spec = video::parse_test_source(input);
@@ -238,10 +238,10 @@ double guessed_pixels(const std::string& input) {
   return static_cast<double>(bytes) * (video::is_coded_input(input) ? coded_pixels_a_byte : 2.0 / 3);
 }
 
-// What the words of a job mean.
+// Run options for the job's options.
 Result<run::VideoRunOptions> run_words_of(run::RunOptions options, const image::Pipeline& pipeline,
                                           int worker_limit) {
-  // How many threads there are for a job changes while it runs; work is divided for all.
+  // The number of threads for a job changes while it runs, so work is divided for all threads.
   if (options.threads == 0) options.threads = worker_limit;
   const auto planes = planes_of(options);
   if (!planes) return std::unexpected(planes.error());
@@ -264,7 +264,7 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
                                           const std::stop_token& stop) {
   auto rough = rough_jobs(options, stop);
   if (!rough) return std::unexpected(rough.error());
-  // Words first, then inputs, then outputs: what is wrong is told in the order that it was typed.
+  // Options first, then inputs, then outputs, so that errors are reported in the order of typing.
   Pipelines pipelines(stop);
   for (const RoughJob& job : *rough) {
     const auto pipeline = pipelines.load(job.pipeline);
@@ -283,7 +283,7 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
     job.inputs = std::move(expanded);
     all += job.inputs.size();
   }
-  // What is not coded needs no FFmpeg.
+  // Uncoded files need no FFmpeg.
   const bool coded = std::ranges::any_of(*rough, [](const RoughJob& job) {
     return video::is_coded_output(job.output) || std::ranges::any_of(job.inputs, video::is_coded_input);
   });
@@ -310,7 +310,7 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
                           .program = program,
                           .input = absolute(input),
                           .input_stamp = run::stamp_of_input(input)};
-      // What is wrong with an option is told now, not after hours.
+      // Report invalid options now, not after hours.
       if (const auto job_of = batch_job_of(planned, worker_limit); !job_of)
         return at(job.place, job_of.error());
       jobs.push_back(std::move(planned));
@@ -328,7 +328,7 @@ Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit) {
     return std::unexpected(kind.error());
   if (auto* search = std::get_if<run::SearchOptions>(&run->schedule)) {
     search->may_bind = false;
-    // What is best beside other jobs is a question of its own; what is best alone, a guess at the answer.
+    // The best schedule next to other jobs has its own profile. The best one alone is a good start for it.
     search->related = {search->fixed};
     search->fixed.emplace("company", "batch");
   }

@@ -102,7 +102,7 @@ nlohmann::ordered_json to_json(const BatchReport& report, const machine::Machine
                                .ended_early = job.result.outcome ? "" : job.result.outcome.error().message};
       nlohmann::ordered_json record = to_json(run, machine);
       record.erase("command");
-      record.erase("machine");         // once for all
+      record.erase("machine");         // once for all jobs
       record.erase("peak_rss_bytes");  // of the process
       entry["run"] = std::move(record);
     }

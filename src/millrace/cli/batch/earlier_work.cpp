@@ -23,7 +23,7 @@ fs::path folder_of(const PlannedJob& job) {
   return parent.empty() ? fs::path(".") : parent;
 }
 
-// Of a folder that is not there yet.
+// For a folder that does not exist yet.
 Status check_can_be_made(const fs::path& folder) {
   std::error_code unknown;
   fs::path there = fs::absolute(folder, unknown).lexically_normal();
@@ -52,7 +52,7 @@ Result<run::KeptRecord*> EarlierWork::record_in(const fs::path& folder) {
   auto& record = records_[folder];
   if (record) return record.get();
   record = std::make_unique<run::KeptRecord>(folder);
-  // Only who leaves out what is done has to know of it.
+  // The record is only needed to skip finished jobs.
   if (Status read = resume_ ? record->read() : Status(); !read) return std::unexpected(read.error());
   return record.get();
 }

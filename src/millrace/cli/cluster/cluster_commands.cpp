@@ -30,7 +30,7 @@ namespace {
 struct PlanOptions {
   run::RunOptions run;
   std::string chunk = "10s";
-  std::string plan;  // to write
+  std::string plan;  // file to write
   std::string show;
 };
 

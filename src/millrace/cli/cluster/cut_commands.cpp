@@ -39,7 +39,7 @@ std::string random_word() {
   return word;
 }
 
-// Of the file, or of the environment; empty where neither is there.
+// The token from the file or the environment; empty if there is neither.
 Result<std::string> given_token(const std::string& file, const Interrupt& interrupt) {
   std::string token;
   std::string name = token_variable;

@@ -41,7 +41,7 @@ Status run(const DaemonOptions& options) {
   if (!options.user && geteuid() != 0)
     return usage_error(
         "a daemon of the whole machine is root's; for your own programs: millrace daemon --user");
-  // What is missing is told once, in our own words.
+  // Missing hwloc information is reported once, in our own words.
   setenv("HWLOC_HIDE_ERRORS", "2", 0);  // NOLINT(concurrency-mt-unsafe): there is one thread
   placement::DaemonRun run;
   auto settings = placement::read_daemon_settings(
@@ -49,7 +49,7 @@ Status run(const DaemonOptions& options) {
       !options.config.empty());
   if (!settings) return std::unexpected(settings.error());
   run.daemon.settings = std::move(*settings);
-  // The folder stays while the daemon is there, for the socket to lie in.
+  // The folder contains the socket, so it must live as long as the daemon.
   auto folder = placement::StateFolder::of_this_user();
   if (folder)
     run.daemon.state = folder->path();
@@ -61,7 +61,7 @@ Status run(const DaemonOptions& options) {
   run.for_all = !of_user;
   std::optional<MetricsExposer> metrics;
   if (!run.daemon.settings.metrics.empty()) {
-    // The threads that answer are made when it is first told something: the guardian must come before.
+    // Create the server's threads only at the first report: the guardian must start before them.
     run.observed = [&metrics, where = run.daemon.settings.metrics](const json& status) {
       if (!metrics) metrics.emplace(where);
       metrics->publish(status);
@@ -71,7 +71,7 @@ Status run(const DaemonOptions& options) {
   return placement::run_daemon(std::move(run));
 }
 
-// What the user means: a process, a control group, or whatever executes a file.
+// The user's target: a process, a control group, or every process that executes a file.
 struct TargetOptions {
   std::optional<pid_t> process;
   std::string cgroup;
@@ -84,7 +84,7 @@ Result<json> parameters_of(const TargetOptions& options, bool needed) {
   const int said =
       (options.process ? 1 : 0) + (options.cgroup.empty() ? 0 : 1) + (options.exe.empty() ? 0 : 1);
   if (said > 1 || (needed && said == 0)) return usage_error("give one of: PID, --cgroup PATH, --exe PATTERN");
-  // As the daemon demands it: requests are JSON, and lines of answers go to a terminal.
+  // The daemon requires printable text: requests are JSON, and parts of replies are printed on a terminal.
   for (const auto& [option, text] : {std::pair("--cgroup", &options.cgroup), {"--exe", &options.exe}})
     if (printable(*text) != *text)
       return usage_error("{} {}: must be UTF-8 without control characters{}", option, in_quotes(*text),

@@ -29,22 +29,22 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// As it is, for labels.
+// The raw value, for labels.
 std::string label_of(const json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   const auto* const text = found != object.end() ? found->get_ptr<const std::string*>() : nullptr;
   return text == nullptr ? "" : *text;
 }
-// All programs of one name and control group.
+// Sum over all programs with one name and control group.
 struct Sum {
   double programs = 0;
   double threads = 0;
   double busy = 0;
-  double cpu_seconds = 0;  // also of those that have ended
-  double moves = 0;        // likewise
+  double cpu_seconds = 0;  // includes ended programs
+  double moves = 0;        // includes ended programs
   double gain_predicted = 0;
   double gain_measured = 0;
-  std::map<std::string, double> demand;  // times busy
+  std::map<std::string, double> demand;  // weighted by `busy`
 };
 using Labels = std::vector<ClientMetric::Label>;
 
@@ -136,7 +136,7 @@ std::string metrics_text(const json& status) {
   return prometheus::TextSerializer().Serialize(families_of(status));
 }
 
-// Collected by threads of the exposer.
+// Collected on the exposer's threads.
 class MetricsExposer::Published : public prometheus::Collectable {
  public:
   void set(std::vector<MetricFamily> families) {
@@ -160,7 +160,7 @@ struct MetricsExposer::Parts {
 
 MetricsExposer::MetricsExposer(const std::string& where) : parts_(std::make_unique<Parts>()) {
   try {
-    // Who connects and says nothing keeps a thread from others until then.
+    // An idle connection blocks a thread for at most this long.
     parts_->exposer = std::make_unique<prometheus::Exposer>(
         std::vector<std::string>{"listening_ports", where, "num_threads", "2", "request_timeout_ms", "1000"});
     parts_->exposer->RegisterCollectable(parts_->published);

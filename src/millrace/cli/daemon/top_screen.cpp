@@ -22,7 +22,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/signalfd.h>
 
-#define NCURSES_NOMACROS  // its macros are called as functions are
+#define NCURSES_NOMACROS  // call functions instead of macros
 #include <ncurses.h>
 
 namespace millrace::cli {
@@ -65,14 +65,14 @@ void draw(const std::vector<ViewLine>& lines, int first) {
   int row = 0;
   for (const ViewLine& line : lines | std::views::drop(first) | std::views::take(std::max(LINES - 1, 0)))
     draw(line, row++);
-  // What did not fit in a row went on in the next one.
+  // Clear what a row that was too long wrote into the next one.
   move(row, 0);
   clrtobot();
   draw({ViewPart{"q ends, arrows move, p pauses and resumes placing", true, {}}}, LINES - 1);
   refresh();
 }
 
-// The signals that end programs, as something to wait for: the terminal is to be left as it was found.
+// Makes terminating signals readable from a descriptor, so that the terminal can be restored first.
 class EndingSignals {
  public:
   EndingSignals() {
@@ -83,7 +83,7 @@ class EndingSignals {
     sigprocmask(SIG_BLOCK, &signals, &before_);
     arrivals_ = Descriptor::owned(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   }
-  // What came is taken, so that it ends nobody.
+  // Consumes pending signals, so that they do not end the program.
   ~EndingSignals() {
     signalfd_siginfo arrived{};
     while (read(arrivals_.get(), &arrived, sizeof arrived) > 0) {
@@ -101,11 +101,11 @@ class EndingSignals {
 
 enum class Woken { key, time, end };
 
-// Until a key is pressed, the window has another size, or the time has passed.
+// Waits for a key, a change of the window's size, or the timeout.
 Woken wait(const EndingSignals& signals, double seconds) {
   constexpr double in_ms = 1000;
   std::array<pollfd, 2> waited{{{signals.descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}}};
-  // Without a terminal to press keys on, time alone passes.
+  // If standard input is not a terminal, only the timeout counts.
   const nfds_t count = isatty(STDIN_FILENO) == 1 ? 2 : 1;
   const int ready = poll(waited.data(), count, static_cast<int>(seconds * in_ms));
   if (ready < 0) return errno == EINTR ? Woken::key : Woken::end;
@@ -113,7 +113,7 @@ Woken wait(const EndingSignals& signals, double seconds) {
   return waited[1].revents != 0 ? Woken::key : Woken::time;
 }
 
-// What keys have said that were pressed meanwhile.
+// Effect of the keys pressed meanwhile.
 struct Keys {
   bool end = false;
   bool pause = false;
@@ -140,7 +140,7 @@ Status show_top(const std::string& socket, double seconds) {
   std::setlocale(LC_CTYPE, "");  // NOLINT(concurrency-mt-unsafe): before anything else
   const EndingSignals signals;
   const std::unique_ptr<SCREEN, EndScreen> screen(newterm(nullptr, stdout, stdin));
-  // Without means to move about, curses would print line below line.
+  // Without cursor positioning, curses would print line after line.
   const char* const moves = screen ? tigetstr("cup") : nullptr;
   if (moves == nullptr || reinterpret_cast<std::intptr_t>(moves) == -1)
     return usage_error("this terminal cannot be drawn on; see millrace top --once");
@@ -163,7 +163,7 @@ Status show_top(const std::string& socket, double seconds) {
     first += keys.lines;
     if (!keys.pause) continue;
     const bool paused = status->contains("daemon") && (*status)["daemon"].value("paused", false);
-    // Refused to who may not: nothing changes then.
+    // If the user may not pause the daemon, it refuses and nothing changes.
     std::ignore = client->ask("Pause", {{"resume", paused}});
   }
 }

@@ -28,8 +28,8 @@
 namespace millrace::cli {
 namespace {
 
-// Ends this process as the program ended: with its exit code, or by the same signal, of which nobody wants a
-// second core.
+// Ends this process like the program: with its exit code, or by the same signal but without a second core
+// dump.
 [[noreturn]] void end_as(int status) {
   std::fflush(nullptr);
   if (WIFSIGNALED(status)) {
@@ -44,7 +44,7 @@ namespace {
   std::exit(placement::shell_code(status));
 }
 
-// How the program ended.
+// Runs the program and returns its wait status.
 Result<int> run(const placement::RunSettings& settings, const ExecOptions& options) {
   const auto summary = placement::run_program(settings);
   if (!summary) return std::unexpected(summary.error());
@@ -87,9 +87,9 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
   return {};
 }
 
-// Whether a daemon, of this user or of the system, places the program's threads from now on.
+// Whether a daemon of this user or of the system now places the program's threads.
 bool announced(pid_t process) {
-  constexpr std::chrono::milliseconds patience(200);  // a program that runs already waits for nobody
+  constexpr std::chrono::milliseconds patience(200);  // the program is already running, so do not wait long
   const Descriptor descriptor = placement::open_process(process);
   auto daemon = placement::DaemonClient::connect("", patience);
   if (!descriptor.is_open() || !daemon) return false;
@@ -97,10 +97,10 @@ bool announced(pid_t process) {
   return reply && reply->contains("acts") && (*reply)["acts"] == true;
 }
 
-// How the program ended; nothing where it was learnt from.
+// Wait status of the program; nullopt if a running process was observed.
 Result<std::optional<int>> execute(const ExecOptions& options) {
-  // A summary that nobody reads, and a file that may grow no further, are not to end this process; the
-  // program finds these signals as this process did (ExecOptions::ignored_signals).
+  // A broken pipe or a file size limit must not end this process. The program inherits the original handling
+  // (see ExecOptions::ignored_signals).
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   if (Status checked = check_outputs({{"--json", options.json}}, overwrite_if(options.force)); !checked)
@@ -111,7 +111,7 @@ Result<std::optional<int>> execute(const ExecOptions& options) {
   if (options.profiles && !settings->policy) {
     const auto path = tuning::default_profile_path();
     if (path) {
-      // A program that is to start waits for nobody; what took minutes to learn is worth some seconds.
+      // Do not delay the start of the program. After minutes of learning, waiting some seconds is worthwhile.
       store = tuning::ProfileStore::open(*path, {.patience_ms = options.learn ? 5000 : 50});
       settings->profiles = &store;
     }
@@ -122,7 +122,7 @@ Result<std::optional<int>> execute(const ExecOptions& options) {
     if (store.warning() != warned && !options.quiet) print_error("millrace", store.warning());
     warned = store.warning();
   };
-  // What takes minutes to learn is to be kept.
+  // Results of minutes of learning must be saved.
   if (options.learn && settings->profiles != nullptr) {
     if (Status whole = store.ensure_whole(); !whole) return std::unexpected(whole.error());
   }
@@ -150,7 +150,7 @@ void add_exec_command(CLI::App& app, Action& action, const placement::IgnoredSig
     action = [options]() -> Status {
       const auto ended = execute(*options);
       if (!ended) return std::unexpected(ended.error());
-      if (*ended) end_as(**ended);  // all that execute() made is gone
+      if (*ended) end_as(**ended);  // everything that execute() created is destroyed
       return {};
     };
   });

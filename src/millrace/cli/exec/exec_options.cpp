@@ -58,8 +58,8 @@ Status set_policy(const std::string& name, RunSettings& settings) {
   if (name == "auto") return {};
   if (const auto masks = placement::parse_mask_policy(name)) {
     settings.policy = placement::policy_of({.masks = *masks});
-    // Asked for by name, it is the paper's: main has its place before the program's threads begin. Trials
-    // leave main as it is until they know the program.
+    // If requested by name, it works as in the paper: main is placed before the program's threads start.
+    // Trials leave main alone until they know the program.
     if (*masks == placement::MaskPolicy::main_least_loaded)
       settings.policy = placement::with_main_at_first_birth(std::move(*settings.policy));
     settings.masks = placement::need_of(*masks);
@@ -179,7 +179,7 @@ Result<RunSettings> to_settings(const ExecOptions& options) {
   settings.command = options.command;
   settings.attach = options.attach;
   settings.ignored_signals = options.ignored_signals;
-  // Class and slice by hand leave nothing for trials.
+  // An explicit class or slice leaves nothing for trials to vary.
   const bool by_hand = options.sched || options.slice_ms;
   if (by_hand && options.policy == "auto")
     return usage_error(

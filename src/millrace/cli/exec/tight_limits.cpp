@@ -12,11 +12,11 @@ namespace {
 struct Need {
   int limit;
   rlim_t least;
-  unsigned shift;  // of what a person counts in
+  unsigned shift;  // binary exponent of the displayed unit
   std::string_view what;
 };
 
-// Twice what it takes or more, so that a little is left for a program as well.
+// At least twice millrace's own needs, so that some is left for the program.
 constexpr unsigned mib = 20;
 constexpr unsigned kib = 10;
 constexpr Need needs[] = {{RLIMIT_AS, rlim_t{40} << mib, mib, "MiB of address space"},
@@ -24,7 +24,7 @@ constexpr Need needs[] = {{RLIMIT_AS, rlim_t{40} << mib, mib, "MiB of address sp
                           {RLIMIT_STACK, rlim_t{128} << kib, kib, "KiB of stack"},
                           {RLIMIT_NOFILE, 24, 0, "open files"}};
 
-// Millrace takes four processes and threads of those that the user may have. Root may have any number.
+// Millrace uses four of the processes and threads that the user may have. Root is not limited.
 constexpr rlim_t least_processes = 32;
 
 }  // namespace

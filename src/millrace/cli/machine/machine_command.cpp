@@ -20,7 +20,7 @@ struct MachineOptions {
   ProbeOptions probing;
 };
 
-// Under sudo and su the folder may be that of another user.
+// Under sudo and su the folder may belong to another user.
 void note_refused_folder() {
   const std::filesystem::path folder = machine::unit_folder();
   if (folder.empty()) return;
@@ -51,7 +51,7 @@ Status show_machine(const JsonOutput& json) {
   const auto report = machine::inspect_machine();
   if (!report) return std::unexpected(report.error());
   note_refused_folder();
-  // Names of control groups may hold any bytes.
+  // Names of control groups may contain any bytes.
   if (json.wanted()) return json.write(machine::to_json(*report));
   print_out("{}", machine::to_text(*report));
   return {};

@@ -65,7 +65,7 @@ Status probe(const ProbeOptions& options, const Interrupt& interrupt) {
   auto probe = machine::PairProbe::make(*topology, machine::usable_memory());
   if (!probe) return std::unexpected(probe.error());
   const StoppableWait wait(interrupt.token());
-  const int times = options.times.value_or(options.watch ? 0 : 1);  // 0: without end
+  const int times = options.times.value_or(options.watch ? 0 : 1);  // 0: forever
   for (int n = 1; times == 0 || n <= times; ++n) {
     const auto pause = std::chrono::milliseconds(static_cast<std::int64_t>(options.every_s * 1000));
     if (n > 1 && !wait.for_time(pause)) return std::unexpected(Error{ErrorKind::interrupted, "interrupted"});
@@ -81,7 +81,7 @@ Status probe(const ProbeOptions& options, const Interrupt& interrupt) {
       print_out("{}", machine::to_lines(pairs, n));
       static_cast<void>(std::fflush(stdout));
     }
-    if (options.watch && std::ferror(stdout) != 0) return {};  // nobody looks on any more
+    if (options.watch && std::ferror(stdout) != 0) return {};  // the reader is gone
     if (!options.watch && n == times) {
       if (options.json.wanted()) return print_json(machine::to_json(*topology, pairs, n), options);
       print_out("{}", machine::to_text(*topology, pairs));

@@ -77,7 +77,7 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
   return question;
 }
 
-// What the paper's models say, where they are asked for.
+// Predictions of the paper's models, if requested.
 Result<std::vector<model::PaperRow>> paper_rows(const ModelOptions& options, const model::Pipeline& pipeline,
                                                 const model::ModelQuestion& question) {
   if (options.cases.empty()) return std::vector<model::PaperRow>();
@@ -97,7 +97,7 @@ Result<model::RecordedRun> read_run(const std::string& path) {
   return model::parse_recorded_run(*text, path);
 }
 
-// The run, with its calls and the slowdown where options give them.
+// The recorded run, with the user's calls and slowdown if given.
 Result<model::RecordedRun> recorded_run(const ModelOptions& options) {
   auto run = read_run(options.from);
   if (!run) return run;
@@ -147,7 +147,7 @@ Status run_model(const ModelOptions& options) {
     pipeline = std::move(*given);
   }
   if (options.items) {
-    // A time measured for other items does not belong into the picture.
+    // A time measured for another number of items must not be plotted.
     if (*options.items != question->items) measured.clear();
     question->items = *options.items;
   }

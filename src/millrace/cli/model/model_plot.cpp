@@ -26,7 +26,7 @@ Result<FfmpegPtr<AVPacket>> packet_of(const std::string& bytes) {
   return packet;
 }
 
-// The picture's pixels, 4 bytes each.
+// The rendered picture, 4 bytes per pixel.
 Result<FfmpegPtr<AVFrame>> drawn(const std::string& svg) {
   const AVCodec* const decoder = avcodec_find_decoder(AV_CODEC_ID_SVG);
   if (decoder == nullptr)
@@ -44,7 +44,7 @@ Result<FfmpegPtr<AVFrame>> drawn(const std::string& svg) {
   return frame;
 }
 
-// The same without transparency, of which a plot has none.
+// The picture without its alpha channel; plots are opaque.
 Result<FfmpegPtr<AVFrame>> opaque(const AVFrame& frame) {
   FfmpegPtr<AVFrame> result(av_frame_alloc());
   if (!result) return failure("no memory for the plot");

@@ -21,7 +21,7 @@ namespace {
 Result<tuning::ProfileStore> open_store() {
   const auto path = tuning::default_profile_path();
   if (!path) return std::unexpected(path.error());
-  // Whoever asks for the profiles themselves waits for them.
+  // Wait for a busy store: the user asks for the profiles themselves.
   constexpr int patience_ms = 3000;
   tuning::ProfileStore store = tuning::ProfileStore::open(*path, {.patience_ms = patience_ms});
   if (const Status whole = store.ensure_whole(); !whole) return std::unexpected(whole.error());

@@ -40,7 +40,7 @@ Result<nlohmann::json> read_json(const std::string& path, const std::stop_token&
   return json;
 }
 
-// What `millrace status --json` prints.
+// Whether this is the output of `millrace status --json`.
 bool is_of_a_daemon(const nlohmann::json& record) {
   return record.is_object() && record.contains("daemon") && record.contains("programs");
 }

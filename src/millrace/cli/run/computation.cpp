@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t default_measured_frames = 16;
 
-// An interrupt ends every wait for it.
+// An interrupt ends every wait for the input.
 Result<std::unique_ptr<video::FrameReader>> open_input(const RunContext& context) {
   const auto on_damage = on_damage_of(context.options);
   if (!on_damage) return std::unexpected(on_damage.error());
@@ -26,7 +26,7 @@ Result<std::unique_ptr<video::FrameReader>> open_input(const RunContext& context
                              .stop = context.interrupt.token()});
 }
 
-// Frames in memory, again and again.
+// Processes the frames in memory repeatedly.
 Status measure(const RunContext& context, run::Computation& computation, std::int64_t frames,
                run::RunReport& report) {
   const std::int64_t start = now_ns();

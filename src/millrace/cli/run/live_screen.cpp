@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-// Its macros are called clear, move, timeout and the like.
+// Its macros have names like clear, move and timeout.
 #define NCURSES_NOMACROS 1
 #include <ncurses.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds interval{200};
 
-// Another description of the terminal of standard error, for reading as well.
+// Opens the terminal of standard error again, so that it can also be read.
 std::FILE* open_terminal(const char* mode) {
   std::array<char, 256> name{};
   if (ttyname_r(STDERR_FILENO, name.data(), name.size()) != 0) return nullptr;
@@ -59,7 +59,7 @@ Result<std::unique_ptr<LiveScreen>> LiveScreen::open() {
                        kind == nullptr ? "" : kind);
   };
   if (kind == nullptr || *kind == '\0') return unable();
-  // Which characters are wide, for what is drawn alone.
+  // Only LC_CTYPE, which determines the width of characters for drawing.
   static_cast<void>(std::setlocale(LC_CTYPE, ""));
   for (std::size_t i = 0; i < taken_signals.size(); ++i)
     sigaction(taken_signals[i], nullptr, &live->before_[i]);
@@ -98,12 +98,12 @@ void LiveScreen::draw_until(const std::stop_token& end) {
   while (!end.stop_requested()) {
     const report::LiveRun run = run_;
     lock.unlock();
-    // What is typed is of no interest; a new size comes the same way.
+    // Discards typed keys; a new window size arrives the same way.
     while (wgetch(stdscr) != ERR) {
     }
     draw(run);
     lock.lock();
-    // Until the end, or for a while.
+    // Until the end or the timeout.
     static_cast<void>(changed_.wait_for(lock, end, interval, [] { return false; }));
   }
 }

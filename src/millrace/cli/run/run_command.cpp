@@ -68,7 +68,7 @@ Status stream_run(const RunContext& context, run::VideoRunOptions run_options, s
   return outcome;
 }
 
-// All that can be written is; the first failure of what cannot.
+// Writes as many of the reports as possible; returns the first failure.
 Status write_accounts(const run::RunOptions& options, const run::RunReport& report,
                       const machine::MachineReport& machine) {
   if (options.json.empty() && options.report.empty() && options.trace.empty()) return {};
@@ -82,7 +82,7 @@ Status write_accounts(const run::RunOptions& options, const run::RunReport& repo
   };
   write(options.json, [&] { return write_json(json, options.json, overwrite); });
   write(options.report, [&]() -> Status {
-    if (report.record.frames == 0) return {};  // a page shows what they took
+    if (report.record.frames == 0) return {};  // a page needs times of frames
     const auto page = report::run_page_of(json, options.report);
     if (!page) return std::unexpected(page.error());
     return write_whole(options.report, *page, {.overwrite = overwrite, .durable = false});
@@ -95,7 +95,7 @@ Status write_accounts(const run::RunOptions& options, const run::RunReport& repo
   return all;
 }
 
-// What the words mean for a run from input to output, where there is one.
+// Run options for a run from input to output, if there is one.
 Result<run::VideoRunOptions> read_words(const run::RunOptions& options, const image::Pipeline& pipeline,
                                         const run::WorkerLimit& limit) {
   if (options.measure || options.count) return run::VideoRunOptions();
@@ -106,7 +106,7 @@ Result<run::VideoRunOptions> read_words(const run::RunOptions& options, const im
   return words;
 }
 
-// Words first, then inputs, then outputs: what is wrong is told in the order that it was typed.
+// Options first, then inputs, then outputs, so that errors are reported in the order of typing.
 Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (Status possible = check_computation(options); !possible) return possible;
@@ -126,7 +126,7 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   const auto workplace = run::Workplace::make(*machine, schedule->threads, *std::move(cache));
   if (!workplace) return std::unexpected(workplace.error());
   const RunContext context{options, *pipeline, *planes, *schedule, **workplace, interrupt};
-  if (options.count) return count_run(context);  // compiles nothing
+  if (options.count) return count_run(context);  // needs no compiled kernels
 
   run::RunReport report{.pipeline = image::to_string(*pipeline),
                         .input = options.input,
@@ -140,7 +140,7 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   report.peak_rss_bytes = run::peak_rss_bytes();
   if (!outcome) report.ended_early = outcome.error().message;
   const bool has_frames = report.record.frames > 0;
-  // A run that began to write and failed is accounted for, too.
+  // Also report a run that failed after it began to write.
   if (has_frames || (!options.measure && report.record.wall_seconds > 0)) {
     if (!options.quiet && has_frames) print_note("{}", to_text(report));
     const Status written = write_accounts(options, report, *machine);

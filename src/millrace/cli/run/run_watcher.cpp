@@ -15,7 +15,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::int64_t interval_ns = 100'000'000;
-constexpr double present_seconds = 2;  // what is shown as now is of so long
+constexpr double present_seconds = 2;  // averaging interval of the displayed values
 constexpr std::size_t most_decisions = 50;
 
 }  // namespace
@@ -95,7 +95,7 @@ void RunWatcher::show_search(const image::AdaptiveScheduler& search, const image
     return;
   }
   const tuning::Tuner& tuner = search.tuner();
-  // Both take turns while they are compared.
+  // The two alternate while they are compared.
   if (!tuner.racing())
     shown_.trial.clear();
   else if (in_use != search.incumbent())

@@ -32,7 +32,7 @@ struct SimulateOptions {
   JsonOutput json;
 };
 
-// Threads get a core each: PUs that share execution units count as one.
+// One thread per core: PUs that share execution units count as one.
 Result<int> cores_of(const SimulateOptions& options) {
   if (options.cores && !options.machine.empty())
     return usage_error("give either --cores or --machine, not both");

@@ -27,7 +27,7 @@ constexpr int usual_executions = 100;
 constexpr int usual_decoder_executions = 20;
 constexpr int quick_program_runs = 2;
 
-// Those of `all` that are named, by their own names or by that of the whole group.
+// The studies in `all` that are named, individually or by their group.
 template <class Study>
 std::vector<Study> named_among(std::span<const Study> all, std::string_view group,
                                const std::vector<std::string>& names) {
@@ -52,7 +52,7 @@ bool has_x264(const std::vector<std::string>& names) {
   return std::ranges::find(names, report::x264_study) != names.end();
 }
 
-// As a shell takes it for one word.
+// Quotes the text as one word for a shell.
 std::string shell_word(const std::string& text) {
   const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -90,7 +90,7 @@ Status add(report::ComparisonPage& page, Result<report::Comparison> comparison) 
   return {};
 }
 
-// Each of the studies, of what was observed for all of them.
+// Adds each study, evaluated from the shared observations.
 template <class Study, class Observations>
 Status add(report::ComparisonPage& page, const std::vector<Study>& studies,
            const Result<Observations>& observed) {

@@ -17,7 +17,7 @@
 namespace millrace::cli {
 namespace {
 
-void add_number(std::string& bytes, std::uint32_t value) {  // of the network's order, as PNG has them
+void add_number(std::string& bytes, std::uint32_t value) {  // in network byte order, as in PNG
   for (const int shift : {24, 16, 8, 0})
     bytes += static_cast<char>((value >> shift) & 0xFFU);
 }
@@ -49,7 +49,7 @@ void add_chunk(std::string& file, std::string_view kind, std::string_view data) 
   add_number(file, crc_of(checked));
 }
 
-// Without compression: deflate's stored blocks.
+// Uncompressed: deflate's stored blocks.
 std::string zlib_stream(std::string_view data) {
   std::string bytes = "\x78\x01";
   constexpr std::size_t most = 65535;
@@ -97,7 +97,7 @@ std::string png(int width, int height, std::uint64_t seed) {
   std::string header;
   add_number(header, static_cast<std::uint32_t>(width));
   add_number(header, static_cast<std::uint32_t>(height));
-  header += std::string_view("\x08\x02\0\0\0", 5);  // 8 bits of red, green and blue
+  header += std::string_view("\x08\x02\0\0\0", 5);  // 8-bit RGB
   std::string file = "\x89PNG\r\n\x1a\n";
   add_chunk(file, "IHDR", header);
   add_chunk(file, "IDAT", zlib_stream(rows));
@@ -158,7 +158,7 @@ Status make_text_image(const std::filesystem::path& file) {
   const auto below = [&](int n) { return static_cast<int>(random.below(static_cast<std::uint64_t>(n))); };
   for (int top = 40; top < height - 40; top += 28)
     for (int left = 60; left < width - 60; left += 14) {
-      if (below(6) == 0) continue;  // between words
+      if (below(6) == 0) continue;  // space between words
       for (int strokes = 2 + below(3); strokes > 0; --strokes) {
         if (below(2) == 0)
           fill(left + below(9), top, 2, 18);

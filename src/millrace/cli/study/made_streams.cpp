@@ -15,14 +15,13 @@ namespace {
 using report::Decoder;
 using report::DecoderStream;
 
-constexpr int frames_apart = 30;  // of streams of the same clip, where they begin
+constexpr int frames_apart = 30;  // offset between streams of the same clip
 
 std::vector<std::string> source_of(const std::vector<std::string>& clips, const DecoderStream& stream) {
   const auto number = static_cast<std::size_t>(stream.number - 1);
   const std::string frames = std::to_string(stream.frames);
   if (clips.empty()) {
-    // Moving bars and a counter, a fractal that is zoomed into, and cells that live: with grain, as films
-    // have it.
+    // Moving bars and a counter, a zoom into a fractal, and a cellular automaton, with film grain.
     constexpr std::string_view pictures[] = {
         "testsrc2=size={0}x{1}:rate=25", "mandelbrot=size={0}x{1}:rate=25",
         "life=size={0}x{1}:rate=25:mold=10:ratio=0.3:death_color=#C83232"};
@@ -33,7 +32,7 @@ std::vector<std::string> source_of(const std::vector<std::string>& clips, const 
             "-frames:v", frames};
   }
   const std::size_t first = number / clips.size() * frames_apart;
-  // Frames that are to come again are kept in memory, small already: not every format can be read again.
+  // Repeated frames are kept in memory after scaling, because not every format can be read again.
   return {
       "-i",
       clips[number % clips.size()],

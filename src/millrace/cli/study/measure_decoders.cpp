@@ -31,7 +31,7 @@ using report::DecoderStream;
 constexpr int decoder_threads = 4;
 constexpr int most_decodings_alone = 9;
 
-// The number behind the last `name` of a text, as far as it is one.
+// The number after the last `name` in a text, if there is one.
 std::optional<double> number_behind(std::string_view text, std::string_view name) {
   const std::size_t at = text.rfind(name);
   if (at == std::string_view::npos) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<double> number_behind(std::string_view text, std::string_view name
   return number && *number >= 0 ? number : std::nullopt;
 }
 
-// "bench: utime=0.100s stime=0.010s rtime=0.060s", counted in milliseconds.
+// "bench: utime=0.100s stime=0.010s rtime=0.060s", in milliseconds.
 std::optional<double> ms_of_ffmpeg(std::string_view text) {
   constexpr double half_a_millisecond = 0.5;
   const auto seconds = number_behind(text, "rtime=");
@@ -58,8 +58,8 @@ struct FreeDispatch {
 };
 using OwnedDispatch = std::unique_ptr<millrace_dispatch, FreeDispatch>;
 
-// As the template of UDispatch+ does: main to the core with the least load, the others one to one once they
-// are seen.
+// Like the template of UDispatch+: main goes to the least loaded core, other threads are placed one-to-one
+// when they appear.
 Status place(millrace_dispatch* dispatch, pid_t process, bool main) {
   const auto refused = [] {
     return failure("libmillrace_dispatch: {}", std::generic_category().message(errno));
@@ -131,7 +131,7 @@ std::string clips_text(const std::vector<std::string>& clips) {
   return text;
 }
 
-// Two streams that are decoded in a moment.
+// Two streams that decode in a moment.
 std::vector<DecoderStream> quick_streams() {
   return {{.number = 1, .width = 192, .height = 128, .frames = 10},
           {.number = 8, .width = 96, .height = 64, .frames = 10}};

@@ -25,7 +25,7 @@ using report::Verb;
 constexpr int threads_of_paper = 4;
 constexpr int most_runs_alone = 9;
 
-// Of a text that ends with "0.512 ms".
+// From a text that ends with "0.512 ms".
 std::optional<double> ms_of(std::string_view text) {
   while (text.ends_with('\n'))
     text.remove_suffix(1);

@@ -27,7 +27,7 @@ using report::StudyProgram;
 
 constexpr std::size_t most_report_bytes = std::size_t{64} << 20;
 
-// The first CPUs that this process may use.
+// The first `count` usable CPUs.
 machine::CpuSet some_of(const machine::CpuSet& usable, int count) {
   machine::CpuSet some;
   for (const int cpu : usable) {
@@ -85,7 +85,7 @@ class Measurement {
   }
 
  private:
-  // Its input, and the index that is asked.
+  // Makes the input, and the index to query.
   [[nodiscard]] Status prepare(StudyProgram program) {
     if (program == StudyProgram::dedup) {
       stream_ = request_.stream.empty() ? scratch_ / "stream" : fs::path(request_.stream);
@@ -106,7 +106,7 @@ class Measurement {
     return indexed ? Status() : std::unexpected(indexed.error());
   }
 
-  // Drops the files from the page cache, as far as nobody else has them mapped.
+  // Drops the files from the page cache, except pages that other processes have mapped.
   void forget_photos() const {
     std::error_code error;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(photos_, error)) {
@@ -118,7 +118,7 @@ class Measurement {
     }
   }
 
-  // The report of a run, as JSON.
+  // Returns the JSON report of a run.
   [[nodiscard]] Result<std::string> run_once(const ProgramSetting& setting) const {
     const std::string json = scratch_ / "run.json";
     std::vector<std::string> words;

@@ -23,12 +23,12 @@ using report::CaseTimes;
 using report::StudyGroup;
 using report::StudyInput;
 
-// As many frames of the small and the large clip in a run as take some milliseconds.
+// Frames of the small and the large clip per run: some milliseconds of work.
 constexpr std::int64_t small_frames = 24;
 constexpr std::int64_t large_frames = 6;
 constexpr std::int64_t quick_frames = 2;
 
-// For the map: a run computes about as many pixels as an HD frame has, in at most 64 frames.
+// For the map: about as many pixels per run as an HD frame has, in at most 64 frames.
 std::int64_t frames_of(const video::FrameFormat& format) {
   return std::clamp<std::int64_t>(std::int64_t{1920} * 1080 / (std::int64_t{format.width} * format.height), 1,
                                   64);
@@ -78,7 +78,7 @@ class StudyMeasurement {
     std::vector<video::Frame> frames;
   };
 
-  // Which of the user's clips is read in whose place.
+  // Assigns the user's clips to the paper's clips.
   [[nodiscard]] Status name_inputs() {
     std::vector<image::Size> sizes;
     for (const std::string& name : request_.inputs) {
@@ -117,7 +117,7 @@ class StudyMeasurement {
     return clip;
   }
 
-  // The clip of the last group is kept for the next.
+  // Reuses the clip of the previous group if it is the same.
   [[nodiscard]] Status load_clip(const std::string& key) {
     if (clip_ && clip_->input.key == key) return {};
     auto clip = read_clip(key);
@@ -128,7 +128,7 @@ class StudyMeasurement {
     return {};
   }
 
-  // Why a schedule cannot be had on this machine; empty where it can.
+  // Why a schedule is impossible on this machine; empty if it is possible.
   [[nodiscard]] std::string impossible(const image::Schedule& schedule) const {
     if (schedule.affinity == machine::AffinityArrangement::free) return "";
     const auto plan = machine::arrange(machine_.topology, machine_.usable.cpus,
@@ -187,7 +187,7 @@ class StudyMeasurement {
   const machine::MachineReport& machine_;
   ProgressLine progress_;
   report::StudyResult result_;
-  std::map<std::string, std::string> given_;  // clips by the place they take
+  std::map<std::string, std::string> given_;  // the user's clips by the clip that they replace
   std::unique_ptr<Clip> clip_;
   std::int64_t done_ = 0;
   std::int64_t total_ = 0;

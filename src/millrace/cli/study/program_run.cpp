@@ -34,9 +34,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_error_bytes = std::size_t{1} << 20;
 constexpr auto between_looks = std::chrono::milliseconds(2);
-// So long a program may take to end after it was asked to.
+// Grace period of a program after it was asked to end.
 constexpr std::int64_t longest_end_ns = 5'000'000'000;
-// Who ends several processes at once (a service, a container) signals them one after the other.
+// A service manager or container signals several processes one after the other.
 constexpr auto longest_between_signals = std::chrono::milliseconds(200);
 
 std::string last_line(std::string text) {
@@ -46,7 +46,7 @@ std::string last_line(std::string text) {
   return printable(end == std::string::npos ? text : text.substr(end + 1));
 }
 
-// Whether a stop was asked for, or is within a moment.
+// Whether a stop was requested, or is requested within that time.
 bool is_stopped(const Interrupt& interrupt) {
   for (auto waited = std::chrono::milliseconds(0); !interrupt.requested() && waited < longest_between_signals;
        waited += between_looks)
@@ -54,7 +54,7 @@ bool is_stopped(const Interrupt& interrupt) {
   return interrupt.requested();
 }
 
-// `go`: the end of a pipe that says so by a byte.
+// `go`: read end of a pipe; a byte on it starts the program.
 [[noreturn]] void become(char* const* words, const char* errors, pid_t parent, int go) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setpgid(0, 0);
@@ -73,7 +73,7 @@ bool is_stopped(const Interrupt& interrupt) {
   _exit(127);
 }
 
-// How long the threads of a process have waited for a CPU, by what the kernel says of each.
+// Run-queue wait of a process's threads, from the kernel's figures for each.
 class WaitingTimes {
  public:
   explicit WaitingTimes(pid_t process) : folder_(fs::path("/proc") / std::to_string(process) / "task") {}
@@ -104,7 +104,8 @@ class WaitingTimes {
 std::string find_program(std::string_view name, const std::string& folder) {
   if (!folder.empty()) return fs::path(folder) / name;
   std::error_code error;
-  // Of a build each program lies in a folder of its own; installed, users' programs lie apart from this one.
+  // In a build each program has its own folder; after installation, programs for users are in another folder
+  // than this one.
   const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
   const std::string_view short_name = name.starts_with("millrace-") ? name.substr(9) : name;
   for (const fs::path& place :
@@ -142,13 +143,13 @@ Result<ProgramRun> run_program(const std::vector<std::string>& words, const Prog
   const auto granted = setup.scheduling == machine::SchedulingChange{}
                            ? Result<machine::SchedulingAttributes>()
                            : machine::change_scheduling(child, setup.scheduling);
-  // Also here: whoever is first, it is a group of its own from now on.
+  // Called in parent and child, so that the group exists whichever runs first.
   setpgid(child, child);
   const Status ready = !granted             ? std::unexpected(granted.error())
                        : setup.before_start ? setup.before_start(child)
                                             : Status();
   if (!ready) {
-    start_it = Descriptor();  // it ends without having become the program
+    start_it = Descriptor();  // the child exits without executing the program
     waitpid(child, nullptr, 0);
     return std::unexpected(ready.error());
   }
@@ -177,7 +178,7 @@ Result<ProgramRun> run_program(const std::vector<std::string>& words, const Prog
   const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   // A program that was ended together with this one has not failed.
   if (stopped_ns != 0 || (!ended_well && is_stopped(interrupt))) {
-    kill(-child, SIGKILL);  // what it has left in its group
+    kill(-child, SIGKILL);  // remaining processes of its group
     return std::unexpected(Error{ErrorKind::interrupted, "interrupted; nothing was written"});
   }
   run.errors = read_text(errors, most_error_bytes).value_or("");

@@ -42,8 +42,7 @@ constexpr int quick_runs = 3;
 
 bool is_list(const std::string& word) { return word == "list" || word == "LIST"; }
 
-// The page and the JSON, where they are wanted. Where one cannot be written, the other holds what was
-// measured.
+// Writes the requested page and JSON. If one cannot be written, the other still has the measurements.
 Status write_results(const StudyOptions& options, const std::string& page,
                      const nlohmann::ordered_json& report) {
   const Overwrite overwrite = overwrite_if(options.force);
@@ -63,7 +62,7 @@ void tell_where(const StudyOptions& options) {
   if (options.output != "-") print_note("wrote {}\n", printable(options.output));
 }
 
-// An input is read several times, so it is none that can be read once.
+// Inputs are read several times, so pipes are refused.
 Status check_input(const NamedPath& input) {
   std::error_code missing;
   if (input.path == "-" || std::filesystem::is_other(std::filesystem::status(input.path, missing)))
@@ -72,7 +71,7 @@ Status check_input(const NamedPath& input) {
   return {};
 }
 
-// Of what programs are to read: they would say what is wrong with it only after a while.
+// For inputs of the measured programs, which would report a problem only after a while.
 Status check_file(const NamedPath& input) {
   if (Status checked = check_input(input); !checked) return checked;
   std::error_code error;
@@ -86,7 +85,7 @@ Status check_file(const NamedPath& input) {
   return {};
 }
 
-// After all inputs: none of them is an output.
+// Call it with all inputs, because no output may be an input.
 Status check_results(const StudyOptions& options, const std::vector<NamedPath>& inputs) {
   const auto check = [&](const NamedPath& input) {
     return check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite_if(options.force),
@@ -97,7 +96,7 @@ Status check_results(const StudyOptions& options, const std::vector<NamedPath>& 
   return check({});
 }
 
-// The studies of the other papers.
+// Runs the studies of the other papers.
 Status compare_with_papers(const StudyOptions& options, const Interrupt& interrupt) {
   ComparisonRequest request = options.comparison;
   request.names = options.figures;
@@ -150,7 +149,7 @@ Status study(const StudyOptions& options, const Interrupt& interrupt) {
   for (const std::string& input : request.inputs) {
     inputs.push_back({"--input", input});
     if (Status checked = check_input(inputs.back()); !checked) return checked;
-    // What is generated, or made of many files, is no file.
+    // A generated video or numbered pictures are not a single file.
     std::error_code missing;
     if (video::is_coded_input(input) && !input.contains('%') && !std::filesystem::exists(input, missing))
       return usage_error("{}: no such file; give a video to --input", printable(input));

@@ -36,7 +36,7 @@ Result<report::ThreadCosts> measure_thread_costs(const machine::CpuSet& cpus) {
   const machine::CpuSet second = (cpus - first).first(1);
   for (int i = 0; i < repetitions && !second.empty(); ++i) {
     const std::int64_t start = now_ns();
-    // It returns on the other CPU.
+    // The call returns on the other CPU, so its duration is that of a migration.
     if (const auto bound = machine::bind_current_thread(i % 2 == 0 ? second : first); !bound)
       return std::unexpected(bound.error());
     migrations.push_back(ms_since(start));
