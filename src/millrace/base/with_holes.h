@@ -15,8 +15,7 @@ namespace millrace {
 // (OutputFile::can_read_back()). It contains everything written so far at any time.
 class WithHoles final : public ByteSink {
  public:
-  static constexpr std::size_t block = std::size_t{16}
-                                       << 10;  // aligned in the file; shorter runs are written
+  static constexpr std::size_t block = std::size_t{16} << 10;  // file-aligned; shorter runs are written
 
   explicit WithHoles(OutputFile& file) : file_(&file) {}
 
