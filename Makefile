@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv test-machines bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch attack-library soak-cluster bench-cluster soak-daemon lint clean
+.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv test-machines bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch attack-library soak-cluster bench-cluster soak-daemon kit lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -42,6 +42,7 @@ help:
 	@echo 'make soak-cluster every preset of every kind of video in chunks; kill 100 workers in the middle of one, and 100 nodes of a cut; SOAK=so many; after make test-python those of Python too'
 	@echo 'make bench-cluster what chunks cost, what more nodes and shared plans gain, a folder of 1000 tiny videos; after make test-python; CLUSTER=options'
 	@echo 'make soak-daemon  kill the daemon KILLS times (200) with 20 programs, and see that all threads have what they had'
+	@echo 'make kit          what a machine without network needs to measure millrace, in build/kit; there: build/kit/many_cores OUT'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
 	@echo 'JOBS=n            build and test with n jobs instead of one for each processor'
@@ -225,6 +226,10 @@ bench-cluster:
 	@test -x build/python/clean/bin/python || { echo 'make test-python comes first' >&2; exit 1; }
 	for what in nodes simulate shared many; do \
 	  MILLRACE_PROGRAM=build/python/moved-away/bin/millrace build/python/clean/bin/python python/tests/cluster_bench.py $$what $(CLUSTER) || exit 1; done
+
+# CLIPS: a folder with street_1080p.264.
+kit: build
+	scripts/kit $(CLIPS)
 
 lint: setup
 	@JOBS=$(JOBS) scripts/lint
