@@ -1,4 +1,4 @@
-// The programs in docs/stream.md are those in examples/, which are built, and run as tests (see
+// The programs in docs/stream.md are identical to those in examples/, which are built and run as tests (see
 // CMakeLists.txt).
 #include <filesystem>
 #include <fstream>

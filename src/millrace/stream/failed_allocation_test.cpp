@@ -1,5 +1,5 @@
-// Runs in which one allocation fails, or all from one on: for each that a run makes. Compiled as programs are
-// (see CMakeLists.txt).
+// Fails every allocation of a run in turn: only that one, or all from it on. Compiled like user programs (see
+// CMakeLists.txt).
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
 #include "millrace/stream/phase.h"
@@ -33,13 +33,13 @@
 namespace {
 
 constexpr std::int64_t never = -1;
-std::atomic<std::int64_t> until_failure = never;  // allocations that succeed before
+std::atomic<std::int64_t> until_failure = never;  // allocations that succeed first
 std::atomic<bool> fails_from_there_on = false;
 std::atomic<bool> has_failed = false;
 
 bool allocation_fails() {
   if (until_failure.load(std::memory_order_relaxed) == never) return false;
-  // Stays at 0, which fails, or goes past it, to where nothing does.
+  // Stays at 0 to fail all later allocations, or goes below 0 to fail only one.
   std::int64_t left = until_failure.load();
   while (left > 0 || (left == 0 && !fails_from_there_on))
     if (until_failure.compare_exchange_weak(left, left - 1)) break;
@@ -51,7 +51,7 @@ bool allocation_fails() {
 }  // namespace
 
 #ifdef MILLRACE_SANITIZED
-// The sanitizers replace operator new themselves; the linker puts these before it (see CMakeLists.txt).
+// The sanitizers replace operator new themselves. The linker wraps it with these (see CMakeLists.txt).
 // NOLINTBEGIN(bugprone-reserved-identifier): as the linker wants them.
 extern "C" {
 void* __real__Znwm(std::size_t size);
@@ -96,13 +96,13 @@ namespace {
 
 enum class How { one, all_from_there_on };
 
-// While it exists, allocations fail.
+// For its lifetime, allocations fail.
 class FailingAllocations {
  public:
   FailingAllocations(std::int64_t succeeding, How how) {
 #ifdef MILLRACE_WATCHES_LEAKS
-    // A graph of oneTBB whose making fails leaves the queue of its last node behind. Items are counted by the
-    // tests themselves.
+    // If the construction of a oneTBB graph fails, it leaks the queue of its last node. The tests count items
+    // themselves.
     __lsan_disable();
 #endif
     has_failed = false;
@@ -137,8 +137,8 @@ TEST(FailingAllocations, fail_at_the_given_one_and_behind_it_if_asked_to) {
   EXPECT_FALSE(fails());
 }
 
-// Streams whose functions allocate nothing, so that all that fails is the runtime's. They end in a stage in
-// order that notes what it gets.
+// Streams whose functions allocate nothing, so only the runtime's allocations fail. They end in an in-order
+// stage that records its items.
 enum class Sort { mapped, split, blocking, ended, failing, bypassed };
 constexpr std::array sorts{Sort::mapped, Sort::split,   Sort::blocking,
                            Sort::ended,  Sort::failing, Sort::bypassed};
@@ -241,7 +241,7 @@ TEST_P(FailedAllocation, of_the_runtime_is_an_ordinary_failure_wherever_it_happe
         ASSERT_LE(record.seen.size(), all.size());
         ASSERT_TRUE(std::ranges::equal(record.seen, std::span(all).first(record.seen.size())));
         if (!failed || finished->status) {
-          // What the runtime can do without, such as a sample of the trace, may fail without harm.
+          // Optional allocations of the runtime, such as a sample of the trace, may fail without harm.
           ASSERT_EQ(finished->status.has_value(), sort != Sort::failing);
           ASSERT_EQ(record.seen, all);
         } else if (sort != Sort::failing) {
@@ -272,7 +272,7 @@ class Nothing final : public StageFunction {
   bool map(void* /*item*/, void* /*output*/, Emission& /*out*/) override { return true; }
 };
 
-// So that `auto` can go on by another plan.
+// So that `auto` can go on with another plan.
 TEST_P(FailedAllocation, while_a_phase_is_set_up_refuses_it_and_calls_nothing) {
   if (GetParam() == Strategy::auto_) GTEST_SKIP() << "has phases of the others";
   pool::PoolTeam team = pool_->team();
@@ -309,7 +309,7 @@ TEST_P(FailedAllocation, while_a_phase_is_set_up_refuses_it_and_calls_nothing) {
   EXPECT_GE(refused, 3);
 }
 
-// The functions allocate, too, and what they do is more varied.
+// Here the functions allocate too, and are more varied.
 TEST_P(FailedAllocation, in_random_pipelines_leaves_nothing_behind) {
   pool::PoolTeam team = pool_->team();
   for (std::uint32_t seed = 0; seed < soaked(12); ++seed) {

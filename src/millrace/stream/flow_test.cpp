@@ -49,7 +49,7 @@ TEST(Flow, changes_types_from_stage_to_stage_and_moves_items_that_cannot_be_copi
 }
 
 TEST(Flow, changes_items_where_they_lie) {
-  // Not even moved, but for its way into the stream.
+  // Must not even be moved, except into the stream.
   struct Large {
     explicit Large(int of) : value(of), begun_at(&value) {}
     Large(Large&& other) noexcept : value(other.value), begun_at(&value) {}
@@ -193,7 +193,7 @@ TEST(Flow, fails_the_item_that_is_emitted_into_a_port_that_is_not_further_down) 
     EXPECT_NE(error.find("stage 'emit' failed at item 0: emits into port"), std::string::npos) << error;
 }
 
-// Failures in every form that a function may give them.
+// Failures in every form that a function can report.
 TEST(Flow, names_stage_and_item_of_a_failure) {
   const auto fail_at_2 = [](int item) -> Result<int> {
     if (item == 2) return failure("no {}", item);
@@ -222,7 +222,7 @@ TEST(Flow, names_stage_and_item_of_a_failure) {
                                  if (item == 4) throw 4;
                                })),
             "stage 'sink' failed at item 4: an exception of unknown type");
-  // A part of an item has the number of the item and its own.
+  // The number of a part is the item's number followed by its own.
   EXPECT_EQ(error_of(source("s", count_to(5))
                          .stage<int>(Kind::parallel, "split",
                                      [](int item, Output<int>& out) {
@@ -438,7 +438,7 @@ TEST_P(FlowWith, refuses_a_run_while_another_is_under_way) {
   ASSERT_EQ(refusals.size(), 3U);
   EXPECT_EQ(refusals[0].kind, ErrorKind::usage);
   EXPECT_NE(refusals[0].message.find("is running already"), std::string::npos);
-  // When it has returned, the next may begin.
+  // After it has returned, the next run may begin.
   EXPECT_TRUE(run_alone(stream, {.strategy = GetParam()}).status);
 }
 

@@ -1,4 +1,4 @@
-// Streams that are fed from outside, and runs that go on in a thread of their own.
+// Streams that are fed from outside, and runs on a thread of their own.
 #include "millrace/pool/shared_workers.h"
 #include "millrace/stream/inlet.h"
 #include "millrace/stream/strategies_testing.h"
@@ -39,7 +39,7 @@ class RunningWith : public testing::TestWithParam<Strategy> {
 
 TEST_P(RunningWith, takes_what_several_threads_push_each_in_its_order) {
   const Watchdog watchdog("pushing");
-  using Item = std::pair<int, int>;  // who, which
+  using Item = std::pair<int, int>;  // producer, item
   std::array<std::vector<int>, 3> seen;
   auto [flow, in] = inlet<Item>("in", 4);
   auto stream = std::move(flow)
@@ -238,7 +238,7 @@ TEST_P(RunningWith, may_be_led_by_any_thread_with_shared_workers_also_within_a_s
                 .stage(
                     Kind::parallel, "nested",
                     [&](int item) {
-                      // Within a stage: a stream of its own, by this thread alone.
+                      // Nested in a stage: a stream run by this thread alone.
                       int inner = 0;
                       auto nested =
                           source("inner", numbers_below(3)).sink(Kind::serial_in_order, "add", [&](int one) {
@@ -278,7 +278,7 @@ TEST(Running, is_stopped_by_its_end_and_by_the_stop_of_its_options) {
   ASSERT_TRUE(running);
   stop.request_stop();
   EXPECT_EQ(running->wait().status.error().kind, ErrorKind::interrupted);
-  // A stream may go before its run does.
+  // A stream may be destroyed before its run ends.
   std::optional<Running> alone;
   {
     auto short_lived =

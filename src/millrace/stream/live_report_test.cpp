@@ -1,4 +1,4 @@
-// What the handle of a run that goes on tells of it.
+// Snapshots of a run in progress, taken through its handle.
 #include "millrace/stream/flow.h"
 #include "millrace/stream/random_pipeline_testing.h"
 #include "millrace/stream/strategies_testing.h"
@@ -22,7 +22,7 @@ class LiveReports : public testing::TestWithParam<Strategy> {
  protected:
   void SetUp() override { skip_what_the_sanitizer_cannot_watch(GetParam()); }
 
-  // The first look that is as wished.
+  // The first snapshot that satisfies the wish.
   template <class Wish> static LiveReport await(const Running& running, const Wish& wish) {
     for (;;) {
       LiveReport report = running.live();
@@ -60,7 +60,7 @@ TEST_P(LiveReports, say_which_stage_is_at_work_and_what_is_held_up) {
   EXPECT_EQ(held.stages[2].items_in, 0U);
   EXPECT_EQ(held.stages[2].calls, 0);
   EXPECT_EQ(held.items_done(), 0U);
-  // `pools` goes on with the source meanwhile.
+  // Meanwhile, `pools` goes on with the source.
   const LiveReport later = await(*running, [](const LiveReport& now) {
     return now.items_in_flight == now.items_made && now.stages[1].items_queued == now.items_made - 2;
   });
@@ -179,7 +179,7 @@ TEST(LiveReport, has_the_last_decision_of_auto) {
   over = true;
   const Finished& finished = running->wait();
   EXPECT_TRUE(finished.status);
-  // Mostly the first; on a busy machine others may have followed before this thread looked.
+  // Usually the first. On a busy machine, others may have followed before this thread took the snapshot.
   const auto seen = std::ranges::find(finished.report.decisions, report.decision->at_s, &PlanDecision::at_s);
   ASSERT_NE(seen, finished.report.decisions.end());
   EXPECT_EQ(seen->kind, report.decision->kind);

@@ -1,5 +1,5 @@
-// Properties of every pipeline under every strategy: what enters each stage, in which order, how often, and
-// that nothing is left over. Compiled as programs are (see CMakeLists.txt).
+// Properties of every pipeline under every strategy: the items that enter each stage, their order and number,
+// and no leaks. Compiled like user programs (see CMakeLists.txt).
 #include "millrace/base/clock.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/random_pipeline_testing.h"
@@ -32,7 +32,7 @@ constexpr std::uint32_t seeds = 40;
 constexpr std::uint32_t seeds = 100;
 #endif
 
-// Where others take the processors, which each case waits for.
+// Fewer, because each case has to wait for processors used by others.
 constexpr std::uint32_t busy_seeds = 20;
 
 constexpr int most_threads = 64;
@@ -67,7 +67,7 @@ class RandomPipelines : public testing::TestWithParam<Strategy> {
  protected:
   void SetUp() override { skip_what_the_sanitizer_cannot_watch(GetParam()); }
 
-  // Makes pipeline `seed`, and calls check(pipeline, its team, random options, source of further randomness).
+  // Makes pipeline `seed` and calls check(pipeline, its team, random options, source of further randomness).
   template <class Check> void for_each_seed(std::uint32_t count, const Check& check) {
     auto pool = pool::WorkerPool::create(most_threads);
     ASSERT_TRUE(pool) << pool.error().message;
@@ -107,7 +107,7 @@ TEST_P(RandomPipelines, every_stage_gets_every_item_once_and_in_order) {
                 });
 }
 
-// A stage and item at which something happens: any of those that occur.
+// Picks a random stage and item for an event, among those that occur.
 std::optional<Event> random_event(const RandomPipeline& pipeline, Event::What what, std::mt19937& random) {
   const Log log = pipeline.reference();
   const std::size_t stage = random() % log.size();
@@ -124,7 +124,7 @@ void expect_prefix_up_to(const RandomPipeline& pipeline, const Event& event,
     if (pipeline.kind(stage) == Kind::serial_in_order && stage >= event.stage) {
       ASSERT_EQ(seen, least[stage]) << stage;
     } else {
-      // Everything before the event, perhaps things behind it, nothing twice.
+      // Everything before the event, possibly some items after it, and nothing twice.
       ASSERT_TRUE(std::ranges::includes(sorted(seen), sorted(least[stage]))) << stage;
       ASSERT_TRUE(std::ranges::includes(sorted(most[stage]), sorted(seen))) << stage;
     }
@@ -229,13 +229,13 @@ TEST_P(RandomPipelines, a_stop_at_any_moment_leaves_a_prefix_and_nothing_behind)
       });
 }
 
-// Deadlocks hide where threads are preempted at bad moments.
+// Deadlocks show up when threads are preempted at bad moments.
 TEST_P(RandomPipelines, end_on_busy_cores_with_the_least_memory) {
   std::atomic<bool> over = false;
   std::vector<std::jthread> load;
   for (int i = 0; i < 4; ++i)
-    // Bursts: who wakes takes the processor from whoever has it, at any moment, and does not keep it for
-    // long, so that many cases can be tried.
+    // Load in bursts: a thread that wakes up preempts another at any moment, but only briefly, so that many
+    // cases can be tried.
     load.emplace_back([&, random = std::minstd_rand(static_cast<unsigned>(i + 1))]() mutable {
       while (!over.load(std::memory_order_relaxed)) {
         const std::int64_t until = now_ns() + 10'000 + static_cast<std::int64_t>(random() % 200'000);

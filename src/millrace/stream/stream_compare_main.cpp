@@ -1,14 +1,14 @@
-// Prints what a stream costs for each item when its stages do nothing: the strategy `stealing` against
-// oneTBB's parallel_pipeline and, where it was configured with its headers (-DMILLRACE_TASKFLOW=folder),
-// Taskflow's, pair by pair in one process; what large items cost; then how soon long items that come upon
-// short ones are shared, and what an idle stream and what the trace cost.
+// Prints the cost of a stream per item when its stages do nothing. Compares the strategy `stealing` with
+// oneTBB's parallel_pipeline and, if configured with its headers (-DMILLRACE_TASKFLOW=folder), with
+// Taskflow's, in pairs within one process. Then prints the cost of large items, the time until long items
+// after short ones are shared, and the costs of an idle stream and of the trace.
 //
 //   stream_compare [rounds] [items per batch]
 //
-// Each round runs one batch of every contender in a random order; before a batch the program sleeps until its
-// other threads are quiet. oneTBB is run with 1, 2, 4 and 10 tokens (Taskflow: lines) a thread and judged by
-// the number that had the best median; `stealing` takes its default. Ratios are taken within a round, so that
-// whatever else the machine was doing then bears on both; below 1 `stealing` is the faster.
+// Each round runs one batch of every contender in random order. Before a batch the program sleeps until its
+// other threads are quiet. oneTBB runs with 1, 2, 4 and 10 tokens (Taskflow: lines) per thread and is judged
+// by the number with the best median; `stealing` uses its default. Ratios are taken within a round, so that
+// other load on the machine affects both. Below 1, `stealing` is faster.
 #include "millrace/base/clock.h"
 #include "millrace/base/count_argument.h"
 #include "millrace/pool/worker_pool.h"
@@ -49,11 +49,11 @@ using stream::wait_until_quiescent;
 
 using Item = std::uint64_t;
 
-// A source, and as many stages as the shape says; the last is the sink.
+// A source and the stages of the shape. The last one is the sink.
 struct Shape {
   std::string name;
   std::vector<Kind> stages;
-  std::int64_t steps = 0;  // of work in each call but the sink's
+  std::int64_t steps = 0;  // of work in each call except the sink's
 };
 
 std::vector<Shape> shapes() {
@@ -66,7 +66,7 @@ std::vector<Shape> shapes() {
     result.push_back({fmt::format("{} in order", count), std::vector(count, in_order)});
     result.push_back({fmt::format("{} as they come", count), std::vector(count, as_they_come)});
     if (count == 1) continue;
-    // What most programs are: parallel work, written in order.
+    // The typical program: parallel work, written in order.
     std::vector<Kind> ordered_tail(count, parallel);
     ordered_tail.back() = in_order;
     result.push_back({fmt::format("{} parallel + 1 in order", count - 1), ordered_tail});
@@ -78,7 +78,7 @@ std::vector<Shape> shapes() {
   return result;
 }
 
-// About a nanosecond a step, which the compiler cannot shorten.
+// About a nanosecond per step, which the compiler cannot shorten.
 void work(std::int64_t steps) {
   std::uint64_t value = 1;
   for (std::int64_t i = 0; i < steps; ++i)
@@ -190,8 +190,8 @@ void compare(const Shape& shape, pool::PoolTeam team, int rounds, Item items, st
   static_cast<void>(std::fflush(stdout));
 }
 
-// What an item of a size costs in each of four stages that hardly look at it: taken and returned by value, in
-// a box on the heap, changed where it lies; and by value in oneTBB.
+// The cost of an item of a given size in each of four stages that hardly look at it: taken and returned by
+// value, boxed on the heap, changed in place; and by value in oneTBB.
 template <std::size_t bytes> struct Sized {
   std::array<std::uint64_t, bytes / sizeof(std::uint64_t)> words{};
 };
@@ -281,11 +281,11 @@ void compare_sizes(pool::PoolTeam team, int rounds, Item items, std::mt19937& ra
   static_cast<void>(std::fflush(stdout));
 }
 
-// Short items, for which a worker keeps the source to itself, and then long ones that all are to work on. The
-// long ones sleep, so that there may be more threads than processors.
+// Short items, for which a worker keeps the source, and then long ones that all workers should share. The
+// long ones sleep, so there may be more threads than processors.
 struct Bimodal {
   int cycles = 1;
-  int short_items = 0;  // in each
+  int short_items = 0;  // in each cycle
   int long_items = 0;
   std::chrono::milliseconds length{};
 };
@@ -335,7 +335,7 @@ void compare_bimodal(const pool::PoolTeam& team, int rounds) {
   }
 }
 
-// CPU time per time, in per cent, of a stream whose source waits most of two seconds.
+// CPU time as a percentage of wall time, for a stream whose source waits most of two seconds.
 double idle_cost(pool::PoolTeam team, bool blocking) {
   constexpr int waits = 20;
   int next = 0;
@@ -355,12 +355,12 @@ double idle_cost(pool::PoolTeam team, bool blocking) {
   return 100 * (cpu_seconds() - before) / seconds(now_ns() - start);
 }
 
-// CPU time with the trace over CPU time without, pair by pair, when each call of a parallel stage takes about
-// `work_ns`. CPU time, since on a machine that others use it varies less than what the clock shows.
+// CPU time with the trace over CPU time without, in pairs, if each call of a parallel stage takes about
+// `work_ns`. CPU time varies less than wall time on a shared machine.
 std::vector<double> trace_cost(pool::PoolTeam team, std::int64_t work_ns, int rounds) {
   const Shape shape{
       "traced", {Kind::parallel, Kind::parallel, Kind::parallel, Kind::serial_in_order}, work_ns};
-  // About 30 ms a batch and worker.
+  // About 30 ms per batch and worker.
   const auto items = static_cast<Item>(10'000'000 * team.size() / std::max<std::int64_t>(work_ns, 100));
   Item next = 0;
   stream::Stream stream = our_stream(shape, items, next);

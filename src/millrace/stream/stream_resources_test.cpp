@@ -1,4 +1,4 @@
-// What a run may hold: bytes, tokens, threads, and the processor while it waits.
+// Limits on the resources of a run: bytes, tokens, threads, and CPU time while it waits.
 #include "millrace/base/clock.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/worker_pool.h"
@@ -33,7 +33,7 @@ class Resources : public testing::TestWithParam<Strategy> {
   Watchdog watchdog_{testing::UnitTest::GetInstance()->current_test_info()->name()};
 };
 
-// Counts the bytes in flight as the stages see them.
+// Counts the bytes in flight as seen by the stages.
 TEST_P(Resources, hold_no_more_bytes_than_the_budget_and_one_item) {
   constexpr std::size_t budget = 1000;
   constexpr std::size_t largest = 700;
@@ -77,7 +77,7 @@ TEST_P(Resources, let_an_item_pass_that_alone_exceeds_the_budget) {
   EXPECT_EQ(seen, 20);
 }
 
-// Each of `items` items becomes `each` outputs; gives how many came out in the end, and what the run says.
+// Each of `items` items becomes `each` outputs. Returns the number that came out, and the run's result.
 Finished explode(Strategy strategy, int items, std::int64_t each, std::int64_t& seen) {
   auto stream = source("make",
                        [items, next = 0]() mutable -> std::optional<int> {
@@ -112,7 +112,7 @@ TEST(Outputs, of_one_call_that_would_take_any_amount_of_memory_fail_it_with_a_wa
   EXPECT_EQ(seen, 0);
 }
 
-// Items that stay for a while, so that the source is shut whenever anybody would have the next.
+// Items that stay for a while, so that the source is shut whenever a thread wants the next one.
 TEST_P(Resources, lose_no_item_of_a_source_without_sizes_to_a_small_budget) {
   int seen = 0;
   auto stream = source("make",
@@ -163,8 +163,8 @@ TEST_P(Resources, suffice_for_a_stream_without_items) {
   EXPECT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
 }
 
-// Calls that wait for each other: as many threads as asked for have to be in the stage at once, be there ever
-// so few processors.
+// Calls that wait for each other: the requested number of threads must be in the stage at once, however few
+// processors there are.
 TEST_P(Resources, are_the_threads_asked_for) {
   constexpr int threads = 6;
   std::atomic<int> arrived = 0;
@@ -189,10 +189,10 @@ TEST_P(Resources, are_the_threads_asked_for) {
 INSTANTIATE_TEST_SUITE_P(strategies, Resources, testing::ValuesIn(all_strategies()),
                          [](const auto& test) { return std::string(strategy_name(test.param)); });
 
-// All strategies but tbb, which has no threads for blocking stages.
+// All strategies except tbb, which has no threads for blocking stages.
 class Threads : public Resources {};
 
-// Each call of the blocking stage waits until another item has been computed: with one worker that goes well
+// Each call of the blocking stage waits until another item has been computed. With one worker, this works
 // only if the worker does not wait itself.
 TEST_P(Threads, of_blocking_stages_leave_the_workers_to_the_others) {
   std::atomic<int> computed = 0;
@@ -225,7 +225,7 @@ TEST_P(Threads, of_blocking_stages_leave_the_workers_to_the_others) {
   EXPECT_EQ(computed, 40);
 }
 
-// CPU time, not wall time: what others do on the machine does not count.
+// CPU time instead of wall time, so that other load on the machine does not count.
 TEST_P(Threads, use_no_processor_while_the_source_waits) {
   constexpr auto wait = std::chrono::milliseconds(150);
   for (const bool blocking : {false, true}) {
@@ -241,7 +241,7 @@ TEST_P(Threads, use_no_processor_while_the_source_waits) {
     auto team = (*pool)->team();
     const double before = process_cpu_seconds();
     ASSERT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
-    // A tenth of what one thread that polls would use: starting the threads is in it, at any time of day.
+    // A tenth of the use of a polling thread. Includes starting the threads.
     EXPECT_LT(process_cpu_seconds() - before, 0.03);
   }
 }

@@ -1,4 +1,4 @@
-// Sources that fail, in every way and place. Compiled as programs are (see CMakeLists.txt).
+// Sources that fail in every way and place. Compiled like user programs (see CMakeLists.txt).
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
 #include "millrace/stream/strategies_testing.h"
@@ -23,7 +23,7 @@ enum class Failure { exception, foreign_exception, no_memory, error, size_except
 enum class Shape { sink_alone, mapped, emitting };
 
 struct Case {
-  int at = 0;  // items that are made before
+  int at = 0;  // items made before the failure
   Failure failure = Failure::exception;
   bool sized = false;
   bool blocking = false;
@@ -38,10 +38,10 @@ std::string describe(const Case& one) {
                      one.threads, static_cast<int>(one.trace));
 }
 
-// Text that no garbage looks like, and that does not fit into the string itself.
+// A distinctive text that does not fit into the string's internal buffer.
 std::string item_text(int number) { return fmt::format("the item of the source with number {}", number); }
 
-// What the sink saw; whatever of it is not what the source made has failed the test.
+// The sink's items. Items that the source did not make have already failed the test.
 struct Seen {
   std::vector<int> numbers;
   std::atomic<int> spoilt = 0;
@@ -79,7 +79,7 @@ class ThrowingSource : public testing::TestWithParam<Strategy> {
               if (next > one.at) return std::nullopt;
               return item_text(next++);
             }
-            // Asked again and again, it ends.
+            // Ends if it is called again and again.
             if (++failures > 3) return std::nullopt;
             if (one.failure == Failure::exception) throw std::runtime_error("disk gone");
             if (one.failure == Failure::foreign_exception) throw 42;
@@ -140,7 +140,7 @@ TEST_P(ThrowingSource, ends_the_stream_behind_what_it_made) {
             }
 }
 
-// Far into the stream, where a worker keeps the source and `auto` has changed its plan.
+// Late in the stream, when a worker keeps the source and `auto` has changed its plan.
 TEST_P(ThrowingSource, ends_a_long_stream_behind_what_it_made) {
   for (const int threads : {1, 4})
     for (const bool sized : {false, true})

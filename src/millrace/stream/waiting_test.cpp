@@ -1,4 +1,4 @@
-// Stages that wait for something outside and hold no thread meanwhile, by continuations and by coroutines.
+// Stages that wait for something outside without holding a thread, with continuations and with coroutines.
 #include "millrace/base/eventually_testing.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/worker_pool.h"
@@ -37,7 +37,7 @@ std::vector<int> all_items_up_to(int count) {
   return numbers;
 }
 
-// What threads have left behind.
+// Values left behind by threads.
 template <class T> class Kept {
  public:
   void add(T value) {
@@ -102,7 +102,7 @@ TEST_P(WaitingStages, hand_on_in_order_what_is_resumed_in_any_order) {
 }
 
 TEST_P(WaitingStages, let_as_many_items_wait_as_there_are_tokens_on_one_thread) {
-  // `auto` looks at the run again after 64 items, when all of them have left.
+  // `auto` reviews the run after 64 items, when all of them have left.
   constexpr int tokens = 32;
   KeptItems begun;
   std::jthread resuming([&] {
@@ -307,7 +307,7 @@ TEST_P(WaitingStages, fail_at_their_item_with_what_is_told_thrown_or_forgotten) 
   }
 }
 
-// Item 0 is in front of the failure, so it is waited for; what is behind it is not, and may never come.
+// Item 0 is before the failure, so the run waits for it. Later items are given up and may never be resumed.
 TEST_P(WaitingStages, wait_after_a_failure_for_what_is_before_it_and_give_up_the_rest) {
   KeptItems begun;
   std::vector<int> seen;
@@ -369,7 +369,7 @@ TEST_P(WaitingStages, that_nobody_resumes_end_at_a_stop_and_may_be_resumed_in_va
   EXPECT_EQ(alive, 0);
 }
 
-// Whoever resumes may still be about it when the run has ended.
+// A thread may still be resuming an item when the run has ended.
 TEST_P(WaitingStages, may_be_resumed_by_many_at_the_moment_when_the_run_ends) {
   for (int round = 0; round < 30; ++round) {
     std::atomic<int> alive = 0;
@@ -414,7 +414,7 @@ TEST_P(WaitingStages, may_be_coroutines) {
       source("count", items_up_to(60))
           .stage(Kind::parallel, "ask twice",
                  [&](int item) -> Waiting<std::string> {
-                   // What is awaited is answered by a callback, by another thread.
+                   // The awaited operation answers by a callback on another thread.
                    const int doubled = co_await await_callback<int>(
                        [&](auto done) { later.post([=]() mutable { done(2 * item); }); });
                    if (item == 7) co_return std::nullopt;

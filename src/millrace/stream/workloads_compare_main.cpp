@@ -1,12 +1,12 @@
-// Prints how long streams of real work take: `stealing` and `auto` against oneTBB's parallel_pipeline and,
-// where it was configured with its headers (-DMILLRACE_TASKFLOW=folder), Taskflow's pipeline.
+// Prints the time of streams with real work: `stealing` and `auto` against oneTBB's parallel_pipeline and, if
+// configured with its headers (-DMILLRACE_TASKFLOW=folder), Taskflow's pipeline.
 //
 //   workloads_compare [rounds] [milliseconds per batch] [workload...]
 //
-// Linear: stages that take the same. Skewed: one takes ten times as long. Bimodal: one item in 32 takes 50
-// times as long. Bursty: the source sleeps a millisecond before every 64 items. Nested: each item runs a
-// stream of 32 small ones. Rounds and contenders as of stream_compare: the others are judged by the best of
-// 1, 2, 4 and 10 tokens (lines) a thread, ours by its default.
+// Linear: all stages take the same time. Skewed: one takes ten times as long. Bimodal: one item in 32 takes
+// 50 times as long. Bursty: the source sleeps for a millisecond before every 64 items. Nested: each item runs
+// a stream of 32 small ones. Rounds and contenders are as in stream_compare: the others are judged by the
+// best of 1, 2, 4 and 10 tokens (lines) per thread, ours by its default.
 #include "millrace/base/count_argument.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/worker_pool.h"
@@ -44,20 +44,20 @@ using stream::Kind;
 
 using Item = std::uint64_t;
 
-// About a nanosecond a step, which the compiler cannot shorten.
+// About a nanosecond per step, which the compiler cannot shorten.
 void work(std::int64_t steps) {
   std::uint64_t value = 1;
   for (std::int64_t i = 0; i < steps; ++i)
     asm volatile("" : "+r"(value = value * 6364136223846793005U + 1442695040888963407U));
 }
 
-// Three parallel stages and one in order.
+// Three parallel stages and an in-order stage.
 constexpr std::size_t stage_count = 4;
 constexpr Item small_items = 32;  // of a nested stream
 
 struct Workload {
   std::string_view name;
-  double item_ns;  // about
+  double item_ns;  // approximate
   std::int64_t (*steps)(std::size_t stage, Item item);
   bool bursty = false;
   bool nested = false;
@@ -70,7 +70,7 @@ constexpr std::array workloads{
     Workload{"bimodal", 5600,
              [](std::size_t stage, Item item) {
                const std::int64_t base = stage == 3 ? 100 : 700;
-               // As if at random: a number that has nothing to do with how many are in flight.
+               // Pseudo-random: unrelated to the number of items in flight.
                return item * 2654435761U >> 13 & 31U ? base : 50 * base;
              }},
     Workload{"bursty", 18'000, [](std::size_t stage, Item) { return stage == 3 ? std::int64_t{200} : 2500; },
@@ -100,7 +100,7 @@ void check(const stream::Finished& finished) {
 
 constexpr std::int64_t small_steps = 100;
 
-// A stream that is run again and again, and the team of one that runs it.
+// A stream that is run repeatedly, and its team of one.
 class SmallStream {
  public:
   SmallStream()

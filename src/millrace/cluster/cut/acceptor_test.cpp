@@ -12,7 +12,7 @@
 namespace millrace::cluster {
 namespace {
 
-// As if every descriptor that the process may have were taken, while it exists.
+// Simulates a process without free descriptors for its lifetime.
 class NoDescriptorsLeft {
  public:
   NoDescriptorsLeft() {

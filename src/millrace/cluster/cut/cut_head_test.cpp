@@ -1,4 +1,4 @@
-// A head whose only node does what no node should.
+// A head whose only node misbehaves.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/cluster/cut/cut_head.h"
 #include "millrace/cluster/cut/line_channel.h"
@@ -31,7 +31,7 @@ class Impostor {
                         {"threads", 1}});
   }
   void say(const Message& message) { channel_.send_json(message); }
-  // The first message with that word; a null one where the head has gone.
+  // The first message with that word. A null message if the head has gone.
   [[nodiscard]] Message heard(const std::string& word) {
     while (true) {
       const bool there = channel_.move();
@@ -65,7 +65,7 @@ TEST(CutHead, RefusesFramesThatTheInputHasNotGivenYet) {
   auto outcome =
       std::async(std::launch::async, [&] { return run_cut(std::move(listener), options, record); });
 
-  // A header, and no frame ever.
+  // A header without any frame.
   const auto writer = Descriptor::owned(open(input.c_str(), O_WRONLY | O_CLOEXEC));
   const std::string header = "YUV4MPEG2 W64 H48 F25:1 Ip A1:1 C420jpeg\n";
   ASSERT_EQ(write(writer.get(), header.data(), header.size()), std::ssize(header));

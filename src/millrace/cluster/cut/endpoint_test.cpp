@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-// In place of the C library's, for the whole test program.
+// Replaces the C library's function in the whole test program.
 extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints, addrinfo** found) {
   using LookUp = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
   static const auto look_up = reinterpret_cast<LookUp>(dlsym(RTLD_NEXT, "getaddrinfo"));
@@ -55,11 +55,11 @@ TEST(TwoAddressesOfNobody, AreAnErrorThatNamesThePlace) {
     if (!socket) reason = socket.error().message;
     EXPECT_FALSE(socket && answers(*socket));
   }
-  if (reason.empty()) return;  // they refuse later, when it is waited for
+  if (reason.empty()) return;  // they refuse later, during the wait
   EXPECT_NE(reason.find("two-addresses:1"), std::string::npos) << reason;
 }
 
-// Where one is taken, as where the machine has no IPv6.
+// One address is taken, as on a machine without IPv6.
 TEST(TwoAddressesToListenAt, OneIsEnough) {
   const auto taken = listen_at_endpoint({"::1", 0});
   if (!taken) GTEST_SKIP() << "SKIPPED: " << taken.error().message;

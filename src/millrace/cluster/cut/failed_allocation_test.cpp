@@ -1,4 +1,4 @@
-// Live splits whose threads find no memory: they end with an error, and the process goes on.
+// Live splits whose threads run out of memory: they end with an error, and the process goes on.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/cluster/cut/cut_head.h"
 #include "millrace/cluster/cut/cut_node.h"
@@ -23,8 +23,8 @@
 namespace {
 
 constexpr std::int64_t never = -1;
-std::atomic<std::int64_t> until_failure = never;  // allocations of other threads that succeed before
-thread_local bool is_tester = false;              // whose own allocations succeed
+std::atomic<std::int64_t> until_failure = never;  // allocations of other threads that succeed first
+thread_local bool is_tester = false;              // this thread's allocations succeed
 
 bool allocation_fails() {
   if (is_tester) return false;
@@ -64,7 +64,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std
 namespace millrace::cluster {
 namespace {
 
-// While it exists, allocations of all other threads fail, but for the first few.
+// For its lifetime, allocations of all other threads fail after the first few.
 class NoMemoryElsewhere {
  public:
   explicit NoMemoryElsewhere(std::int64_t succeeding = 0) {
@@ -125,7 +125,7 @@ CutOptions head_of(const std::string& input, const std::string& output) {
 
 TEST_F(WithoutMemory, TheHeadEndsWithAnErrorWhicheverOfItsThreadsMeetsIt) {
   const TemporaryFolder folder;
-  constexpr std::int64_t most = 60;  // it makes more before it waits for nodes
+  constexpr std::int64_t most = 60;  // the hub makes more allocations before it waits for nodes
   for (std::int64_t succeeding = 0; succeeding < most; succeeding += 6) {
     const CutOptions options = head_of("test:64x48@500", folder / "out.y4m");
     CutRecord record;

@@ -1,4 +1,4 @@
-// Frames over links between two ends on this machine, one of which is lost now and then.
+// Frames over links between two ends on this machine, one of which is sometimes lost.
 #include "millrace/cluster/cut/incoming_link.h"
 #include "millrace/cluster/cut/link_words.h"
 #include "millrace/cluster/cut/outgoing_link.h"
@@ -85,7 +85,7 @@ TEST(Link, WhoPutsWaitsForWhoReleases) {
   in.set_producer(place_of(*out));
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(in.next());
-  // All three have been had, none is released.
+  // All three were received, and none was released.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(put, 3);
   out->release(2);
@@ -135,7 +135,7 @@ TEST(Link, GoesOnWithAnotherProducerFromTheFrameThatIsDue) {
   for (int i = 0; i < 3; ++i)
     ASSERT_EQ(value_of(**in.next()), i);
   first.reset();
-  // It begins earlier, with what was not yet written.
+  // It begins earlier, at the first frame that was not yet written.
   const auto second = listening(1);
   for (int i = 1; i < 6; ++i)
     ASSERT_TRUE(second->put(frame_of(i)));
@@ -147,7 +147,7 @@ TEST(Link, GoesOnWithAnotherProducerFromTheFrameThatIsDue) {
     return values;
   });
   const std::vector<int> values = rest.get();
-  // Frame 3 may have been under way before the first was lost.
+  // Frame 3 may have been in transit before the first was lost.
   EXPECT_EQ(values, (std::vector<int>{3, 4, 5}));
 }
 
@@ -167,7 +167,8 @@ TEST(Link, StrangersGetNothing) {
   EXPECT_EQ(value_of(**in.next()), 7);
 }
 
-// As where a section is taken over, and its consumer has most of what is made again.
+// This happens after a node takes over a section: its consumer already has most of the frames that are made
+// again.
 TEST(Link, FramesThatNobodyNeedsAnyMoreWhenTheyComeTakeNoRoom) {
   const auto out = listening(0, 4);
   IncomingLink in(asking(7));
@@ -194,7 +195,7 @@ TEST(Link, FramesThatNobodyNeedsAnyMoreWhenTheyComeTakeNoRoom) {
   EXPECT_TRUE(all_put.get());
 }
 
-// Whoever says nothing makes room for those who come later.
+// Silent connections make room for later ones.
 TEST(Link, StrangersWhoSayNothingKeepNobodyOut) {
   const auto out = listening();
   ASSERT_TRUE(out->put(frame_of(7)));
@@ -212,7 +213,7 @@ TEST(Link, StrangersWhoSayNothingKeepNobodyOut) {
   EXPECT_EQ(value_of(**first), 7);
 }
 
-// Sends to whoever comes what is no frame.
+// Sends data other than frames to every connection.
 class Talker {
  public:
   explicit Talker(std::string text)
@@ -235,7 +236,7 @@ class Talker {
   std::jthread thread_;
 };
 
-// Neither who cannot be reached, nor who does not answer, nor who sends other frames or what is none.
+// The producer is unreachable, silent, or sends other frames or garbage.
 TEST(Link, OfAProducerThatIsOfNoUseItIsToldAndAnotherOneIsAsked) {
   video::FrameFormat other = small;
   other.width = 8;
@@ -269,7 +270,7 @@ TEST(Link, OfAProducerThatIsOfNoUseItIsToldAndAnotherOneIsAsked) {
   EXPECT_EQ(told, useless.size());
 }
 
-// Connections that are cut at any moment lose no frame and give none twice.
+// Connections broken at any moment lose no frame and duplicate none.
 TEST(Link, LosesNothingWhateverBreaks) {
   const auto out = listening(0, 4);
   constexpr int count = 100;

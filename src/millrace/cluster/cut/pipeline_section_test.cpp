@@ -1,4 +1,4 @@
-// Sections one after the other make what one run over the whole pipeline makes, bit by bit.
+// Consecutive sections give the same bits as one run over the whole pipeline.
 #include "millrace/cluster/cut/pipeline_section.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/machine/processor/isa.h"
@@ -17,7 +17,7 @@ namespace {
 
 using Frames = std::vector<video::Frame>;
 
-// One for all tests: a process has one pool.
+// Shared by all tests: a process has one pool.
 run::Workplace& workplace() {
   static const machine::MachineReport machine = *machine::inspect_machine();
   static const auto workplace = *run::Workplace::make(machine, 1);
@@ -58,7 +58,7 @@ std::vector<std::vector<std::byte>> bytes_of(const Frames& frames) {
   return all;
 }
 
-// With the first and the last frame once more for each that filters read beyond them.
+// Repeats the first and the last frame once for each frame that filters read beyond them.
 Frames standing_still(const Frames& frames, const image::NeighbouringFrames& around) {
   Frames all;
   for (int i = 0; i < around.before; ++i)
@@ -119,18 +119,18 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"blur | unsharp(1, 0.5) | rotate(7)", "test:33x21@2"},
         Case{"blur | unsharp(2, 1.5) | levels(0.1, 0.8, 1.3)", "test:32x24@2,444p10"},
         Case{"median | flip(horizontal) | crop(0.6) | threshold(0.4)", "test:33x21@2"},
-        // Filters on codes round, and whether they work depends on what follows, plane by plane.
+        // Filters on codes round, and whether they are used depends on the following stages, plane by plane.
         Case{"blur | median | flip(horizontal)", "test:33x21@2"},
         Case{"median | blur | median | threshold(0.4)", "test:33x21@2"},
         Case{"pad(3, 2, 1, 4, 0.3) | median | blur | blur", "test:33x21@2"},
         Case{"box(2) | crop(0.6) | resize(20, 16)", "test:33x21@2"},
         Case{"blur | saturate(1.7) | threshold(0.4) | median", "test:33x21@2"},
         Case{"blur | median | saturate(0.4)", "test:32x24@2,422p10"},
-        // Within RGB there is no place to cut.
+        // There is no place to split between RGB filters.
         Case{"blur | median | yuv2rgb | blur | median | rgb2yuv | blur | median", "test:32x24@2"},
         Case{"sobel_x | median | yuv2rgb | blur", "test:32x24@2,444"},
         Case{"bilateral(1.5, 0.1) | yuv2rgb | levels(0.1, 0.8, 1.3) | rgb2yuv | sobel_x", "test:32x24@2"},
-        // Chroma that became neutral stays so, whatever follows; and luma alone may be filtered.
+        // Chroma that became neutral stays so, whatever follows; and luma may be filtered alone.
         Case{"sobel_x | levels(0.1, 0.8, 1.3) | blur", "test:32x24@2"},
         Case{"sobel_x | levels(0.1, 0.8, 1.3) | blur", "test:32x24@2", image::Planes::all},
         Case{"blur | rotate(9) | sobel_x", "test:32x24@2,422", image::Planes::luma},
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"blur | [sobel_x, sobel_y] | magnitude | threshold(0.4)", "test:32x24@2"},
         Case{"resize(48, 40) | blur | resize(16, 12)", "test:32x24@2,422"},
         Case{"pad(3, 2, 1, 4) | rotate(20) | gaussian(1.5)", "test:32x24@2"},
-        // Frames of frames: the video stands still at its ends, and not what the first filter makes of it.
+        // Chained temporal filters: the video's end frames are repeated, not the first filter's output.
         Case{"difference(3) | temporal_average(3) | temporal_median", "test:16x16@6"},
         Case{"temporal_median(2) | blur | temporal_average(4)", "test:16x16@1"}));
 

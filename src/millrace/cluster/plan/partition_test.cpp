@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Each reads the one before.
+// Each stage reads the previous one.
 StreamLoad chain(const std::vector<double>& seconds, double bytes = 1) {
   StreamLoad stream{.source_bytes = bytes};
   for (const double each : seconds)
@@ -28,7 +28,7 @@ TEST(CutPlaces, AreWhereOneStreamIsAllThatTravels) {
   // blur | [sobel_x, sobel_y] | magnitude | binary
   const std::vector<StageLoad> fork{{1, 1, {-1}}, {1, 1, {0}}, {1, 1, {0}}, {1, 1, {1, 2}}, {1, 1, {3}}};
   EXPECT_THAT(cut_places(fork), ElementsAre(1, 4));
-  // What was before is compared with what became of it.
+  // The last stage compares the source with the result.
   const std::vector<StageLoad> source_again{{1, 1, {-1}}, {1, 1, {0}}, {1, 1, {-1, 1}}};
   EXPECT_THAT(cut_places(source_again), IsEmpty());
   const std::vector<StageLoad> stage_again{{1, 1, {-1}}, {1, 1, {0}}, {1, 1, {0, 1}}, {1, 1, {2}}};
@@ -68,10 +68,10 @@ TEST(Partition, AFasterNodeDoesMore) {
 
 TEST(Partition, ASlowLinkIsNotUsed) {
   StreamLoad live = chain({1, 1, 1}, 100);
-  live.stages[0].bytes = 1000;  // what only a fast link takes
+  live.stages[0].bytes = 1000;  // needs a fast link
   const double slow = 100;
   const double fast = 1e9;
-  // 0 and 1 are near each other, 2 is far away from both; source and sink are near all.
+  // 0 and 1 are close to each other, and 2 is far from both; source and sink are close to all.
   const NodeLoads nodes{.speeds = {1, 1, 1},
                         .links = {{fast, fast, slow, fast},
                                   {fast, fast, slow, fast},
@@ -96,7 +96,7 @@ TEST(Partition, SoManySectionsAsAreAskedFor) {
   EXPECT_EQ(partition(live, {.speeds = {1, 1, 1, 1}}).sections.size(), 3U) << "there are no more places";
 }
 
-// The best period of any cut, by trying all.
+// The best period of any split, by exhaustive search.
 double best_period(const StreamLoad& stream, const NodeLoads& nodes, std::size_t first,
                    std::vector<bool> used, std::size_t from, double bytes) {
   const std::size_t home = nodes.speeds.size();

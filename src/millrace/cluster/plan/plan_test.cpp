@@ -77,8 +77,8 @@ TEST(ChunkCuts, ChunksShorterThanWhatFiltersReadReachBeyondTheNext) {
   EXPECT_EQ(cuts[5].key, 0);
 }
 
-// Whatever the video: every frame is in exactly one chunk, none is empty, and none is decoded from behind
-// itself.
+// For any video: every frame is in exactly one chunk, no chunk is empty, and none is decoded from a later
+// keyframe.
 TEST(ChunkCuts, EveryFrameIsInOneChunk) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 2000; ++round) {
@@ -104,7 +104,7 @@ TEST(ChunkCuts, EveryFrameIsInOneChunk) {
       ASSERT_EQ(cut.before, std::min<std::int64_t>(neighbours.before, cut.first));
       ASSERT_EQ(cut.after, std::min<std::int64_t>(neighbours.after, std::ssize(times) - next));
       ASSERT_LT(cut.earlier_key.value_or(-1), cut.key.value_or(0));
-      // Not much longer than asked for, but for the gaps between frames.
+      // Not much longer than requested, except for gaps between frames.
       const auto time_of = [&](std::int64_t frame) { return times[static_cast<std::size_t>(frame)]; };
       if (cut.frames > 1) {
         ASSERT_LE(time_of(cut.first + cut.frames - 2) - time_of(cut.first), length + length / 2 + 1);
@@ -168,7 +168,7 @@ TEST(JobPlans, AreTheSameWhereverTheInputIs) {
   EXPECT_NE(digest_of(plan), before);
 }
 
-// Whatever is taken away or spoilt, it is one line and no crash; what is accepted holds together.
+// Whatever is removed or damaged gives a one-line error and no crash. Accepted plans are consistent.
 TEST(JobPlans, DamagedOnesAreRefusedInOneLine) {
   const std::string text = to_json(small_plan()).dump();
   std::mt19937_64 random(7);
@@ -199,7 +199,7 @@ TEST(JobPlans, DamagedOnesAreRefusedInOneLine) {
   }
 }
 
-// Numbers of other kinds are not taken for the nearest that could be.
+// Invalid numbers are not replaced by the nearest valid ones.
 TEST(JobPlans, NumbersThatCannotBeAreRefused) {
   const nlohmann::json good = nlohmann::json::parse(to_json(small_plan()).dump());
   const auto refused = [&](const char* place, const nlohmann::json& value) {

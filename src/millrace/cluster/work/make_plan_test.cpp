@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* place_on_sphere = "Spherical Mapping";
 
-// A video all around, as FFmpeg's structure says: an equirectangular projection, seen straight on.
+// A 360-degree video according to FFmpeg's metadata: equirectangular projection, seen straight on.
 std::string write_sphere(const TemporaryFolder& folder) {
   const std::string path = folder / "sphere.mkv";
   const video::Properties sphere{{place_on_sphere, std::vector<std::uint8_t>(36, 0)}};

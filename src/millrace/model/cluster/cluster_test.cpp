@@ -49,7 +49,7 @@ TEST(SimulatedCluster, EverySecondOfEveryMachineIsAccountedFor) {
 }
 
 TEST(SimulatedCluster, ASharedStoreIsTheLimitThatItsBytesMakeIt) {
-  // 100 chunks of 1 MB by 1 MB a second cannot take less than 100 seconds, however many machines there are.
+  // 100 chunks of 1 MB at 1 MB per second take at least 100 seconds, however many machines there are.
   const ClusterOutcome o = run({.chunks = 100, .work = 1, .bytes = 1e6, .storage = 1e6}, {{.count = 50}});
   EXPECT_NEAR(o.seconds, 101, 1e-9);
 }
@@ -77,10 +77,10 @@ TEST(SimulatedCluster, ACopyByAFasterMachineEndsTheWaitForASlowOne) {
 }
 
 TEST(SimulatedCluster, CopiesAreDecidedOnByWhatIsUsualAsNobodyKnowsWhatAChunkWillTake) {
-  // Alike: what has begun earlier is expected to end earlier, however long it takes in the end.
+  // Equal machines: a chunk that began earlier is expected to end earlier, however long it really takes.
   const ClusterJob uneven{.chunks = 50, .work = 10, .variation = 1};
   EXPECT_EQ(run(uneven, {{.count = 8}}).copies, 0);
-  // Of unequal ones the fast one copies what the slow one was expected to do for long yet.
+  // Unequal machines: the fast one copies a chunk that the slow one would still need long for.
   EXPECT_EQ(run({.chunks = 2, .work = 10}, {{.count = 1, .speed = 10}, {.count = 1, .speed = 0.1}}).copies,
             1);
 }
@@ -101,7 +101,7 @@ TEST(SimulatedCluster, ChunksVaryAsMuchAsIsSaid) {
   EXPECT_NEAR(run(job, {{.count = 1}}).seconds / 20000, 2, 0.1);
 }
 
-// A film of two hours, in chunks of 5 seconds and, as in docs/cluster.md, of 10.
+// A two-hour film, in chunks of 5 seconds and, as in docs/cluster.md, of 10.
 TEST(SimulatedCluster, SixtyFourMachinesAlikeAndMixedUseNineTenthsOfTheirCapacity) {
   const std::vector<ClusterMachines> alike{{.count = 64, .start_up = 4}};
   const std::vector<ClusterMachines> mixed{{.count = 32, .start_up = 4},

@@ -14,7 +14,7 @@ template <class T> void shuffle(std::vector<T>& values, Random& random) {
     std::swap(values[i - 1], values[random.below(i)]);
 }
 
-// One PU for each thread, every PU equally often up to one. The PUs that are used once more are random.
+// One PU for each thread. All PUs are used equally often, except that random ones are used once more.
 std::vector<int> places(const SharedMachine& machine, std::size_t threads, Random& random) {
   std::vector<int> all;
   while (all.size() < threads) {

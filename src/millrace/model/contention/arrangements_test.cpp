@@ -30,7 +30,7 @@ double score(const SharedMachine& machine, const std::vector<ContendingThread>& 
   return worth_of(machine, threads, placement).log_throughput;
 }
 
-// No two threads on one PU beside an idle one, and everybody somewhere.
+// Every thread is placed, and no two share a PU while another is idle.
 void expect_spread(const SharedMachine& machine, const PuOfThread& placement) {
   std::vector<int> count(static_cast<std::size_t>(machine.pus));
   for (const int pu : placement) {
@@ -71,7 +71,7 @@ TEST_P(Arrangements, OfOursAreNearlyTheBestOfAll) {
   const SharedMachine machine = bulldozer_like();
   const auto best = best_of_all(machine, all);
   ASSERT_TRUE(best);
-  // The geometric mean of the speeds, of that of the best.
+  // The geometric mean of the speeds relative to the best placement.
   const double share = std::exp((score(machine, all, arranged(machine, all)) - score(machine, all, *best)) /
                                 static_cast<double>(all.size()));
   EXPECT_GE(share, 0.97);
@@ -129,7 +129,7 @@ TEST(Arrangement, ByWorkoverGivesEachModuleOneOfThoseThatUseFloatingPointMost) {
   }
 }
 
-// Two of each core's four PUs are ranked; who is on the others is chance, and no concern of the rule's.
+// The rule ranks threads for two of each core's four PUs. The other PUs are filled at random.
 TEST(Arrangement, ByWorkoverLeavesToTheKernelWhatIsBehindTheSecondPus) {
   const SharedMachine machine{.pus = 16, .levels = {level_of("core", 16, 4, smt_siblings())}};
   std::vector<ContendingThread> threads(8, thread_of(SharedUnit::fp));
@@ -146,7 +146,7 @@ TEST(Arrangement, ByWorkoverLeavesToTheKernelWhatIsBehindTheSecondPus) {
   EXPECT_GT(seen.size(), 10);
 }
 
-// Machines of the papers and of today, as their families' traits make them.
+// Machines of the papers and of today, from the traits of their families.
 struct NamedMachine {
   const char* name;
   const char* family;
@@ -168,8 +168,8 @@ SharedMachine made(const NamedMachine& named) {
 
 class NamedMachines : public testing::TestWithParam<NamedMachine> {
  protected:
-  // A mix as programs make them: some kinds of threads, several of each, some with memory on one node, some
-  // with data in common.
+  // A mix as in real programs: several kinds of threads with several of each, some with memory on one node,
+  // some with shared data.
   std::vector<ContendingThread> mix(const SharedMachine& machine, std::size_t most) {
     std::vector<ContendingThread> threads;
     const std::size_t count = 2 + random_.below(most - 1);
@@ -218,7 +218,7 @@ TEST_P(NamedMachines, UnitsReaches97PercentOfBruteForceUpToEightThreads) {
     const auto threads = mix(machine, mix_number % 4 == 0 ? 8 : 6);
     const auto best = best_of_all(machine, threads);
     if (!best) {
-      // Only where nodes differ are there too many.
+      // Only machines with distinct nodes have too many placements.
       EXPECT_GT(machine.nodes.size(), 1);
       EXPECT_GT(threads.size(), 5);
       continue;
@@ -233,7 +233,7 @@ TEST_P(NamedMachines, UnitsReaches97PercentOfBruteForceUpToEightThreads) {
   }
 }
 
-// Every placement tried, none left out for being like another.
+// Tries every placement, without skipping equivalent ones.
 double best_score_of_all(const SharedMachine& machine, const std::vector<ContendingThread>& threads) {
   PlacementScore score(machine, threads);
   PuOfThread placement(threads.size(), -1);

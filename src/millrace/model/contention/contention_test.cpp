@@ -26,8 +26,8 @@ TEST(Contention, OfLikeKindsIsTheMatrixAndOfUnlikeKindsNothing) {
   EXPECT_THAT(slowdowns_of(one_core(2), unlike, {0, 1}), Each(DoubleEq(1)));
 }
 
-// Worked out by hand: 0.5 of the time on L2 beside one that is in memory 0.25 of the time and there half of
-// the time.
+// Worked out by hand: 0.5 of the time on L2, next to a thread that spends 0.25 of its time in memory and runs
+// half of the time.
 TEST(Contention, IsWeightedWithTheSharesOfBothAndWithHowBusyTheOtherIs) {
   ContendingThread thread;
   thread.demand[SharedUnit::l2] = 0.5;
@@ -61,7 +61,7 @@ TEST(Contention, IsNoneBetweenThreadsThatTakeTurnsOnOnePu) {
   EXPECT_THAT(slowdowns_of(one_core(2), half, {1, 1}), Each(DoubleEq(1)));
 }
 
-// A third on the other PU meets one of the two at any time, as it would meet one alone.
+// A third thread on the other PU meets one of the two at any time, as it would meet a single one.
 TEST(Contention, WithAPuOfTwoThatTakeTurnsIsThatWithOne) {
   const std::vector<ContendingThread> threads(3, thread_of(SharedUnit::fp));
   EXPECT_THAT(slowdowns_of(one_core(2), threads, {0, 0, 1}),
@@ -128,8 +128,7 @@ TEST_P(RandomThreads, AreNeverFasterThanAloneAndNoneIsHelpedByOneMore) {
     EXPECT_GE(worth.fairness, 0);
     EXPECT_LE(worth.fairness, 1);
     EXPECT_LE(worth.log_throughput, 0);
-    // One that takes turns with others keeps them from disturbing so much, so only the work done by all is
-    // compared.
+    // A thread that takes turns with others makes them disturb less, so only the total work is compared.
     double sum = 0;
     for (std::size_t t = 0; t < threads.size(); ++t)
       sum += threads[t].busy / now[t];

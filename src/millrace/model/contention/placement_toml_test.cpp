@@ -94,7 +94,7 @@ TEST(PlacementToml, TakesTheMachineFromAProcessorFamily) {
   EXPECT_EQ(typical->machine.pus, 32);
   EXPECT_EQ(typical->machine.levels.front().groups.front().size(), 4);
 
-  // Levels of one's own take the place of the family's.
+  // The file's own levels replace those of the family.
   const auto own = parse_placement_toml(std::string(on_a_family) + "[[level]]\nname = \"pair\"\neach = 4\n"
                                                                    "grows = \"speed\"\n",
                                         "a.toml");

@@ -31,13 +31,13 @@ struct FiniteQueue {
   int servers;
   int capacity;
   int population;
-  int request_rate;  // rates in quarters per second, which a double holds exactly
+  int request_rate;  // rates in quarters per second, which a double represents exactly
   int service_rate;
 };
 
 class FinitePopulationQueue : public testing::TestWithParam<FiniteQueue> {};
 
-// Weights of the states, all multiplied by every rate of departure, are whole numbers.
+// The weights of the states, multiplied by all rates of departure, are whole numbers.
 TEST_P(FinitePopulationQueue, AgreesWithExactArithmetic) {
   const FiniteQueue q = GetParam();
   const auto size = static_cast<std::size_t>(q.capacity);
@@ -92,7 +92,7 @@ TEST(FinitePopulationQueue, OfALargePopulationIsTheOpenQueue) {
 TEST(ErlangLoss, AgreesWithExactArithmetic) {
   for (const int servers : {1, 2, 7, 40, 300}) {
     for (const int load : {1, 5, 40, 250}) {
-      if (8 * load < servers) continue;  // less than a double can hold
+      if (8 * load < servers) continue;  // too small for a double
       ExactNatural factor = 1;           // servers! / k!
       ExactNatural sum;
       for (int k = servers; k >= 0; --k) {
@@ -105,7 +105,7 @@ TEST(ErlangLoss, AgreesWithExactArithmetic) {
   }
 }
 
-// 1/B = a * integral of exp(-a t) (1 + t)^n, which Simpson's rule can do as well.
+// 1/B = a * integral of exp(-a t) (1 + t)^n, computed by Simpson's rule for comparison.
 TEST(ErlangLoss, OfFractionsOfServersIsTheIntegral) {
   for (const double servers : {0.001, 0.25, 0.5, 0.99, 1.5, 3.7}) {
     for (const double load : {0.05, 0.4, 1.0, 1.9, 2.6, 10.0}) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-// Whatever the user wrote: an error in one line, or a pipeline that can be modelled.
+// Any input gives a one-line error, or a pipeline that can be modelled.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace millrace;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

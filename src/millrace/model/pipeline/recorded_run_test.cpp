@@ -57,10 +57,10 @@ TEST(RecordedRun, BecomesAPipelineWithTheSameWork) {
   EXPECT_TRUE(stages[2].waits);
   EXPECT_EQ(stages[3].kind, StageKind::serial);
   EXPECT_EQ(stages[4].kind, StageKind::ordered);
-  // The histogram's mean is exact, its variation that of a uniform distribution.
+  // The histogram's mean is exact; its variation is that of a uniform distribution.
   EXPECT_NEAR(stages[0].service.mean_seconds(), 500.5e-6, 1e-12);
   EXPECT_NEAR(stages[0].service.cv(), 1 / std::sqrt(3.0), 0.03);
-  // The work of each stage is what it was busy.
+  // The demand of each stage equals its busy time.
   const auto demand = demands(run->pipeline);
   EXPECT_NEAR(1000 * demand[1], 2, 1e-9);
   EXPECT_NEAR(1000 * demand[2], 6, 1e-9);

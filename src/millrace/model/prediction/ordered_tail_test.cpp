@@ -19,14 +19,14 @@ double simulated_seconds(const Pipeline& given, int threads, int tokens, std::in
       .seconds;
 }
 
-// One item in so many takes so many times as long as the others.
+// One item in `one_in` takes `times` times as long as the others.
 ServiceTime now_and_then_long(double usual_seconds, std::int64_t one_in, double times) {
   const double longer = usual_seconds * times;
   return ServiceTime::from_histogram({{usual_seconds, usual_seconds, one_in - 1}, {longer, longer, 1}})
       .value();
 }
 
-// Stages that differ, among them at times a serial source or an ordered stage that takes long.
+// Different stages, sometimes with a slow serial source or a slow ordered stage.
 Pipeline random_pipeline(Random& random) {
   const auto serial = [&] { return ServiceTime::constant(random.below(3) == 0 ? 40e-6 : 1e-7); };
   Pipeline made{.stages = {{.name = "source", .kind = StageKind::serial, .service = serial()}}};
@@ -45,7 +45,7 @@ Pipeline random_pipeline(Random& random) {
   return made;
 }
 
-// The same pipeline with items drawn once and for all.
+// The same pipeline with all items drawn in advance.
 Pipeline with_drawn_items(Pipeline given, std::size_t items, Random& random) {
   RecordedCalls calls;
   for (std::size_t i = 0; i < items; ++i) {
@@ -130,7 +130,7 @@ TEST(OrderedTail, CostsNothingWhereAllItemsTakeAsLongAndEachThreadHasAToken) {
 }
 
 TEST(OrderedTail, CountsAllPartsOfAnItemThatSplits) {
-  // As the parts of one item count together, a hundred of them differ less than one.
+  // The parts of an item count together, so items of a hundred parts vary less than items of one.
   const OrderedTail whole(pipeline("a 1us; b 1ms; c ordered 1us"), 2048);
   const OrderedTail parts(pipeline("a 1us cv 0 outputs 100; b 10us; c ordered 1us cv 0"), 2048);
   EXPECT_LT(parts.slowdown(4, 4), whole.slowdown(4, 4) - 0.2);
@@ -151,7 +151,7 @@ TEST(SufficientTokens, AreManyWhereFewItemsTakeMuchLonger) {
   given.stages[1].service = now_and_then_long(100e-6, 50, 30);
   const int differing = sufficient_tokens(given, 2);
   EXPECT_LE(alike, 4);
-  // While the long one is under way, the other thread does as many as fit into it.
+  // During the long item, the other thread completes as many as fit.
   EXPECT_GE(differing, 15);
   EXPECT_LE(differing, 64);
 }

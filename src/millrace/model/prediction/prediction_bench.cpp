@@ -1,4 +1,4 @@
-// What a prediction costs: by formulas, and by simulation.
+// The cost of a prediction: by formulas, and by simulation.
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/prediction/prediction.h"
 #include "millrace/model/simulation/simulation.h"

@@ -40,7 +40,7 @@ TEST(Prediction, OfMoreItemsThanSimulatedIsExtended) {
   EXPECT_NEAR(few->point_seconds / all->point_seconds, 1, 0.02);
 }
 
-// 20000 items would be 2 * 10^9 calls; some tell what all do.
+// 20000 items would be 2 * 10^9 calls, so a sample is simulated.
 TEST(Prediction, OfItemsThatSplitIntoManySimulatesFewer) {
   const Pipeline given = pipeline("a 1us outputs 1000; b 1us outputs 100; c 2us");
   const Plan plan = make_plan(given, Strategy::stealing, 4, 1, 8);

@@ -45,8 +45,8 @@ std::vector<PaperRow> paper_rows(std::string_view stages, const PaperQuestion& q
   return rows.value_or(std::vector<PaperRow>{});
 }
 
-// By hand: 4 ms of parallel work in two stages of 1 and 3 ms behind a source of 0.5 ms. With 4 threads, two
-// in each, the open pipeline passes 2 / 3 ms; collapsed 4 / 4 ms; with 16 it is the source that paces both.
+// By hand: 4 ms of parallel work in two stages of 1 and 3 ms after a source of 0.5 ms. With 4 threads, two in
+// each, the open pipeline's throughput is 2 / 3 ms; collapsed, 4 / 4 ms. With 16, the source limits both.
 TEST(PaperCases, AnOpenPipelineIsAsFastAsItsSlowestStage) {
   const auto rows =
       paper_rows("load 0.5ms; a 1ms; b 3ms", {.cases = {PaperCase::open}, .threads = {4, 16}, .items = 1000});
@@ -59,8 +59,8 @@ TEST(PaperCases, AnOpenPipelineIsAsFastAsItsSlowestStage) {
   EXPECT_NEAR(rows[2].speed_up, 4.5, 1e-9);
 }
 
-// One queue for c threads is full whenever there are as many tokens as threads and service times are alike:
-// with plenty of tokens it passes c / T, and nothing passes more.
+// One queue for c threads is full if there are as many tokens as threads and service times are alike. With
+// many tokens its throughput is c / T, and no structure exceeds that.
 TEST(PaperCases, NothingBeatsTheIdealQueueAndTheSerialStage) {
   for (const int tokens : {8, 40, 4000}) {
     const auto rows = paper_rows("load 0.1ms; a 2ms; b 1.9ms",

@@ -7,7 +7,7 @@
 namespace millrace::model {
 namespace {
 
-// The second half: what the paper tells only by a figure must not matter.
+// The second half: values that the paper shows only in a figure must not matter.
 TEST(SuperdomeFerret, IsPredictedWithinTheErrorsPromisedHoweverTheRestIsDivided) {
 #ifdef MILLRACE_SANITIZED
   GTEST_SKIP() << "SKIPPED: long arithmetic, whose code shorter tests run through";
@@ -27,7 +27,7 @@ TEST(SuperdomeFerret, IsPredictedWithinTheErrorsPromisedHoweverTheRestIsDivided)
   }
   for (std::size_t i = 0; i < predictions->size(); ++i) {
     EXPECT_NEAR((*divided)[i].formulas / (*predictions)[i].formulas, 1, 0.01);
-    EXPECT_NEAR((*divided)[i].simulation / (*predictions)[i].simulation, 1, 0.025);  // and chance
+    EXPECT_NEAR((*divided)[i].simulation / (*predictions)[i].simulation, 1, 0.025);  // and randomness
   }
 }
 

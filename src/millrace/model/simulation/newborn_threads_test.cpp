@@ -19,30 +19,30 @@ NewbornCase case_of(NewbornPlacement placement) {
           .balancing_ms = ages_ms};
 }
 
-// Four cores and a kernel that never looks: all is done by one core.
+// Four cores and a kernel that never looks for work: one core does everything.
 TEST(NewbornThreads, LeftWithTheirMakerWaitForEachOther) {
   EXPECT_NEAR(simulate_pass_ms(case_of(left_with_maker), 0), 1 + 4 * 0.5 + 4 * 3, near_ms);
 }
 
-// By hand: main shares the first core with the first thread, so the births after it take twice as long until
+// By hand: main shares the first core with the first thread, so the later births take twice as long until
 // that thread is done. Births end at 1.5, 2.5, 3.5 and 4.5; the last thread takes 3 more.
 TEST(NewbornThreads, BoundAtBirthShareACoreWithMainOnly) {
   EXPECT_NEAR(simulate_pass_ms(case_of(bound_at_birth), 0), 4.5 + 3, near_ms);
 }
 
-// Main is on the core that the last thread takes, by which time it has nothing more to do.
+// Main is on the last thread's core, and has nothing more to do when that thread arrives.
 TEST(NewbornThreads, MainApartMakesThemWithoutBeingHeldUp) {
   NewbornCase apart = case_of(bound_at_birth);
   apart.main_apart = true;
   EXPECT_NEAR(simulate_pass_ms(apart, 0), 1 + 4 * 0.5 + 3, near_ms);
 }
 
-// Each core balances 1 ms after the one before it; each takes one thread of what is left on the first.
+// Each core balances 1 ms after the previous one and takes one of the threads left on the first core.
 TEST(NewbornThreads, AreTakenByIdleCoresAsTheseBalance) {
   NewbornCase balanced = case_of(left_with_maker);
   balanced.work = {.serial_ms = 0, .birth_ms = 0, .thread_ms = {8, 8, 8, 8}};
   balanced.balancing_ms = 4;
-  // At phase 0 the first core balances at 4, the second at 3, the third at 2, the fourth at 1. The last one
+  // At phase 0 the first core balances at 4, the second at 3, the third at 2, the fourth at 1. The second
   // gets its thread at 3, when 1/4 + 1/3 + 1/2 of the four, three and two of them are done.
   const double done_by_three = 0.25 + 1.0 / 3 + 0.5;
   EXPECT_NEAR(simulate_pass_ms(balanced, 0), 3 + 8 - done_by_three, near_ms);
@@ -58,7 +58,7 @@ TEST(NewbornThreads, BoundByThemselvesBeginWithTheirMaker) {
   EXPECT_GT(simulate_pass_ms(late, 0), simulate_pass_ms(early, 0));
 }
 
-// Whatever is done, between what one core does alone and the longest that one after the other takes.
+// Always between the longest path and the time of a single core for everything.
 TEST(NewbornThreads, TakeNoLessThanTheLongestPathAndNoMoreThanAllTogether) {
   for (const NewbornPlacement placement : {left_with_maker, on_idle_core, bound_by_itself, bound_at_birth})
     for (const bool apart : {false, true})

@@ -9,7 +9,7 @@
 namespace millrace::model {
 namespace {
 
-// Whatever the strategy, a simulation does the recorded work: no more, no less, no other.
+// With every strategy, a simulation does exactly the recorded work.
 class ReplayByEveryStrategy : public testing::TestWithParam<Strategy> {};
 
 TEST_P(ReplayByEveryStrategy, GoesThroughTheRecordedCallsOnce) {

@@ -1,5 +1,5 @@
-// Blocking after service and service times that are not exponential, where no formula is exact: against an
-// independent simulator. ciw_reference.py makes the table.
+// Blocking after service and service times that are not exponential, for which no formula is exact. Compared
+// with an independent simulator; ciw_reference.py generates the table.
 #include "millrace/model/simulation/simulation.h"
 
 #include <vector>
@@ -43,7 +43,7 @@ TEST_P(CiwReference, IsReproduced) {
   }
   const auto result = simulate_pools(pipeline, setting, {.items = 200'000, .seed = 5});
   ASSERT_TRUE(result);
-  // Four standard errors of the reference, and as much again as 200,000 items leave to chance.
+  // Four standard errors of the reference, plus the same for the randomness of 200,000 items.
   const double tolerance = 4 * reference.standard_error + 0.01 * reference.items_per_second;
   EXPECT_NEAR(result->steady_items_per_second, reference.items_per_second, tolerance);
 }

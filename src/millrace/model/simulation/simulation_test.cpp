@@ -21,7 +21,7 @@ TEST(Processors, ShareTheirCoresEvenly) {
   for (int job = 0; job < 4; ++job)
     processors.compute(job, 0, job < 2 ? 1 : 3);
   EXPECT_EQ(processors.busy_cores(), 2);
-  // Four on two cores: at half speed until the short ones are done, then at full speed.
+  // Four jobs on two cores: at half speed until the short ones are done, then at full speed.
   EXPECT_EQ(processors.next_done(), 0);
   EXPECT_DOUBLE_EQ(processors.now_seconds(), 2);
   EXPECT_EQ(processors.next_done(), 1);
@@ -43,7 +43,7 @@ TEST(Processors, LetWaitingJobsUseNoCore) {
   EXPECT_DOUBLE_EQ(processors.busy_core_seconds(), 1);
 }
 
-// Stages that split multiply, and a few words can ask for more than there is time or memory for.
+// Splitting stages multiply items, and a short text can ask for more work than time or memory allow.
 TEST(Explosions, AreRefusedBeforeTheyBegin) {
   const Pipeline given =
       pipeline("a 1us outputs 1000; b 1us outputs 1000; c 1us outputs 1000; d 1us outputs 1000");
@@ -62,7 +62,7 @@ TEST(Explosions, AreRefusedBeforeTheyBegin) {
 }
 
 TEST(Explosions, EndWhereMoreIsInsideThanIsHeld) {
-  // Parts that wait in front of an ordered stage, and parts that the threads of a pool are still to hand on.
+  // Parts that wait before an ordered stage, and parts that a pool's threads have yet to pass on.
   struct Explosion {
     const char* text;
     Strategy strategy;
@@ -70,7 +70,7 @@ TEST(Explosions, EndWhereMoreIsInsideThanIsHeld) {
   for (const auto& [text, strategy] :
        {Explosion{"a 1us outputs 1000; b 1us outputs 1000; c ordered 1s", Strategy::stealing},
         Explosion{"a 1us; b 1ms outputs 1000000; c 1s", Strategy::stealing},
-        // As many threads for b as for c: each of them holds a million parts.
+        // As many threads for b as for c, and each of them holds a million parts.
         Explosion{"a 1us; b 1s outputs 1000000; c 1us", Strategy::pools}}) {
     const Pipeline given = pipeline(text);
     const auto result = simulate(given, make_plan(given, strategy, 64, 1000, 1000), {.items = 1000});
@@ -140,7 +140,7 @@ TEST_P(EveryScenario, LosesNothing) {
   const SimulationResult result = run();
   EXPECT_EQ(result.source_items, 2000);
   EXPECT_EQ(result.stages[0].items, 2000);
-  // Born at the source or by splitting; out, or dropped where a stage emits nothing.
+  // Items are born at the source or by splitting. They leave, or are dropped if a stage emits nothing.
   const bool drops = std::ranges::any_of(
       given_.stages, [](const Stage& s) { return std::fmod(s.outputs, 1) > 0 || s.outputs == 0; });
   const bool collapsed_split = GetParam().strategy == Strategy::collapsed;
@@ -199,8 +199,8 @@ TEST_P(EveryScenario, KeepsItsTokens) {
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, EveryScenario, testing::ValuesIn(scenarios()), name_of);
 
-// Tokens that go round through stations with exponential times and room for all: where the closed network is
-// exact.
+// Tokens that circulate through stations with exponential times and unlimited room. The closed network is
+// exact here.
 class AsClosedNetwork : public testing::TestWithParam<int> {};
 
 TEST_P(AsClosedNetwork, PoolsReachTheThroughputOfTheFormula) {
@@ -253,7 +253,7 @@ TEST(Simulation, OfConstantTimesIsExact) {
   EXPECT_NEAR(alone->seconds, 0.4, 1e-12);
 }
 
-// With an ordered tail a token comes back only when all before it have: start_i >= exit_{i-N}.
+// With an ordered tail a token returns only when all earlier ones have: start_i >= exit_{i-N}.
 TEST(Simulation, OfAnOrderedTailHoldsTokensBack) {
   const Pipeline as_they_come = pipeline("a 1us; b 1ms; c serial 1us");
   const Pipeline ordered = pipeline("a 1us; b 1ms; c ordered 1us");
@@ -266,7 +266,7 @@ TEST(Simulation, OfAnOrderedTailHoldsTokensBack) {
 }
 
 TEST(Simulation, OfStealingKeepsASerialStageAtWorkWhileItemsWaitForIt) {
-  // Half of the work is in a stage in order: two threads are enough only if one of them always is in it.
+  // Half of the work is in an ordered stage. Two threads suffice only if one of them is always in it.
   for (const char* kind : {"ordered", "serial"}) {
     const Pipeline given =
         pipeline(std::string("source 2us cv 0; before 100us cv 0.3; narrow 150us cv 0.2 ") + kind +

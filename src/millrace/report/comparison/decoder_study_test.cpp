@@ -55,7 +55,7 @@ TEST(DecoderStudy, LeavesOutAndNamesWhatIsNotThere) {
   DecoderObservations observed = decoder_observations({Decoder::dav1d});
   observed.missing[Decoder::ffmpeg] = "it is not installed";
   observed.generated = true;
-  observed.cpus = 1;  // nothing tells what main does alone
+  observed.cpus = 1;  // the serial part of main cannot be derived
   const auto comparison = compare(DecoderStudy::table3, observed);
   ASSERT_TRUE(comparison) << comparison.error().message;
   EXPECT_TRUE(check({.comparisons = {*comparison}}));

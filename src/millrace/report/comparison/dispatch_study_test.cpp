@@ -13,7 +13,7 @@ DispatchObservations observations(std::span<const DispatchStudy> studies) {
     for (const Verb verb : {Verb::encode, Verb::decode})
       observed.alone_ms[{variant, verb}] = 4;
   for (const DispatchSetting& setting : dispatch_settings(studies)) {
-    // Twice as long where the kernel places the threads, in each turn.
+    // Twice as long in every round if the kernel places the threads.
     const double factor = setting.binding == Binding::none ? 2 : 1;
     observed.ms[setting] = {factor, 3 * factor, 2 * factor};
   }
@@ -36,7 +36,7 @@ TEST(DispatchStudy, TakesRatiosTurnByTurnBesideThePapers) {
         EXPECT_NEAR(row.values[pairs + i]->mean, table.columns[pairs + i].name.starts_with("NoB") ? 100 : 0,
                     1e-6);
     for (const ComparisonRow& row : table.rows) {
-      // 4 ms on one core, a quarter of it on each of four, but for what making and moving threads takes.
+      // 4 ms on one core, or a quarter of it on each of four, plus the cost of creating and moving threads.
       EXPECT_GT(row.values[2 * pairs]->mean, 20) << table.columns[2 * pairs].name;
       EXPECT_LT(row.values[2 * pairs]->mean, 300);
       EXPECT_EQ(table.columns[2 * pairs].origin, Origin::simulated);

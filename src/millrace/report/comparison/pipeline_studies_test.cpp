@@ -16,9 +16,9 @@
 namespace millrace::report {
 namespace {
 
-// A machine of two PEs on which every run that is asked for took 1 s, then 3, divided by its PEs, and threads
-// of each stage worked for a quarter of it, then half.
-// quick: as a quick look asks for; its few simulated items are those of every test.
+// A machine with two PEs. Every requested run took 1 s, then 3 s, divided by its PEs. The threads of each
+// stage worked for a quarter of it, then half. quick: with the settings of a quick study; all tests simulate
+// its few items.
 PipelineObservations observations(PipelineStudy study, bool quick = true) {
   PipelineObservations observed{.pes = 2, .quick = true};
   observed.times[StudyProgram::similar] = {
@@ -79,8 +79,8 @@ TEST_P(PipelineStudies, CallMeasuredOnlyWhatWasRun) {
         EXPECT_FALSE(table.columns[i].origin == Origin::measured && row.values[i]) << table.caption;
 }
 
-// With all settings of a machine of two PEs; what is not of the paper has a figure in every row, but what was
-// to be measured on more PEs, or takes longer than a quick look.
+// With all settings of a machine with two PEs, every column other than the paper's is filled in every row.
+// Exceptions are measurements that need more PEs or are too long for a quick study.
 TEST_P(PipelineStudies, FillEveryCellThatWasComputedOrRun) {
   for (const bool quick : {true, false}) {
     const auto comparison = compare(GetParam(), observations(GetParam(), quick));
@@ -122,7 +122,7 @@ TEST_P(PipelineStudies, DeriveSpeedUpsAndEfficienciesFromTimes) {
         if (!row.values[i]) continue;
         ASSERT_TRUE(row.values[i + 1] && row.values[i + 2]);
         int pes = std::stoi(row.keys[static_cast<std::size_t>(key - table.keys.begin())]);
-        // The paper's program has another number of threads.
+        // The paper's program has a different number of threads.
         if (own_cores && !is_here(table, i)) pes = 4 * std::stoi(row.keys[0]) + 2;
         EXPECT_NEAR(row.values[i + 2]->mean, 100 * row.values[i + 1]->mean / pes, 1e-6) << table.caption;
         if (is_here(table, i)) {
@@ -146,7 +146,7 @@ TEST_P(PipelineStudies, DeriveSimulatedImprovementsFromTheTwoTimes) {
     EXPECT_NEAR(row.values[*gain]->mean, 100 * (row.values[*slow]->mean / row.values[*fast]->mean - 1), 1e-6);
 }
 
-// What the paper says must not depend on this machine, and what is of this machine not on the paper.
+// The paper's figures must not depend on this machine, and this machine's figures not on the paper.
 TEST_P(PipelineStudies, KeepTheFiguresOfThePaperApart) {
   PipelineObservations other = observations(GetParam());
   for (auto& [program, times] : other.times) {
@@ -194,8 +194,7 @@ TEST(PipelineStudyNames, AreThereOnce) {
   EXPECT_EQ(names.size(), all_pipeline_studies().size());
 }
 
-// Table 1 of the paper: 6/6 threads take 370.6 s, which is 1.2 times the speed of one and 19.7 % of six
-// cores.
+// Table 1 of the paper: 6/6 threads take 370.6 s, a speed-up of 1.2 and 19.7 % of six cores.
 TEST(PipelineTables, StateThePapersTable1) {
   const auto comparison = compare(PipelineStudy::table1, observations(PipelineStudy::table1));
   ASSERT_TRUE(comparison);
@@ -206,7 +205,8 @@ TEST(PipelineTables, StateThePapersTable1) {
   EXPECT_NEAR(own.rows.front().values[2]->mean, 19.7, 0.1);
 }
 
-// Pools take 4, 2 and 6 s in turn, stealing 2, 1 and 3: twice as long in each turn, whatever the means are.
+// Pools take 4, 2 and 6 s in turn, stealing 2, 1 and 3: a factor of two in each round, whatever the means
+// are.
 TEST(PipelineImprovements, AreTakenTurnByTurnWithTheirInterval) {
   for (const PipelineStudy study : {PipelineStudy::fig10b, PipelineStudy::fig11}) {
     PipelineObservations observed = observations(study);
@@ -232,13 +232,13 @@ TEST(PipelineImprovements, AreTakenTurnByTurnWithTheirInterval) {
     ASSERT_TRUE(uneven);
     EXPECT_LT(uneven->low, uneven->mean);
     EXPECT_GT(uneven->high, uneven->mean);
-    // One that was run less often has no turns to compare.
+    // Settings with different numbers of runs cannot be paired.
     observed.runs.begin()->second.seconds.pop_back();
     EXPECT_FALSE(turn_by_turn());
   }
 }
 
-// Of runs of 1 and 3 s with a quarter and a half of them useful, on two PEs: 0.4375 s are useful of 1.
+// From runs of 1 and 3 s, of which a quarter and a half are useful, on two PEs: 0.4375 s of 1 s are useful.
 TEST(PipelineBreakdowns, AreMeansOverAllRuns) {
   for (const PipelineStudy study : {PipelineStudy::fig2, PipelineStudy::fig4}) {
     const auto comparison = compare(study, observations(study));
@@ -254,7 +254,7 @@ TEST(PipelineBreakdowns, AreMeansOverAllRuns) {
       EXPECT_LT(row.values[2]->low, row.values[2]->high);
     }
     EXPECT_TRUE(seen);
-    // Simulated: of each c, all stages' useful and idle time are the same run.
+    // Simulated: for each c, the useful and idle times of all stages add up to the same run.
     for (std::size_t r = 1; r < table.rows.size(); ++r) {
       if (table.rows[r].keys[0] != table.rows[r - 1].keys[0]) continue;
       const auto run = [&](std::size_t row) {

@@ -10,7 +10,7 @@
 namespace millrace::report {
 namespace {
 
-// Each run of four look-ahead threads at 0.9 times the frames a second, under batch 1.2 times.
+// Runs with four lookahead threads have 0.9 times the frames per second, and 1.2 times with batch.
 EncoderObservations observations(bool quick) {
   EncoderObservations observed{.cpus = 2, .clips = "none"};
   for (const EncoderSetting& setting : encoder_settings(quick)) {
@@ -46,7 +46,7 @@ TEST(X264Study, TakesRatiosTurnByTurnAndSaysWhatIsMissing) {
   }
 }
 
-// Look-ahead on one thread: the same frames a second under all classes, so that the ratio is 1.
+// One lookahead thread: all classes have the same frame rate, so the ratio is 1.
 TEST(X264Study, SaysWhatOtherClassesAreToOther) {
   const auto comparison = compare(observations(false));
   ASSERT_TRUE(comparison);

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// The numbers of an attribute, in their order.
+// The numbers of an attribute, in order.
 std::vector<double> numbers(const std::string& svg, const std::string& element,
                             const std::string& attribute) {
   std::vector<double> found;

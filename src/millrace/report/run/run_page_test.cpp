@@ -32,7 +32,7 @@ std::vector<Box> some_boxes(unsigned seed) {
   return boxes;
 }
 
-// Pixel by pixel: in how many boxes each one lies.
+// For each pixel, the number of boxes that contain it.
 std::map<std::pair<int, int>, int> counts(const std::vector<Box>& boxes) {
   std::map<std::pair<int, int>, int> pixels;
   for (const Box& box : boxes)
@@ -65,7 +65,7 @@ TEST_P(Boxes, OverlapIsWhatLiesInMoreThanOneOfThem) {
 }
 
 TEST_P(Boxes, MergingKeepsWhatTheyCover) {
-  // Rows of tiles in the order in which a worker does them.
+  // Rows of tiles in the order in which a worker computes them.
   std::vector<Box> tiles;
   for (int y = 0; y < 8; ++y)
     for (int x = 0; x < 16; ++x)
@@ -121,7 +121,7 @@ RunDocument document(const json& of = record()) {
   return read ? *std::move(read) : RunDocument();
 }
 
-// The record has judged already, by the same times; a page says the same.
+// The record already has a verdict from the same times. The page says the same.
 TEST(RunPage, SaysOfTheRunWhatItsRecordSays) {
   for (const auto& [bound, words] : {std::pair{"input", "decoding bound it"},
                                      {"filters", "The filters bound it"},
@@ -168,7 +168,7 @@ TEST(RunPage, HasEverySectionThatTheRecordTellsOf) {
   EXPECT_THAT(page, Not(HasSubstr("<link")));
 }
 
-// yuv2rgb is many stages, none of which has its name; one that is fused with others has their time.
+// yuv2rgb consists of many stages with other names. If one is fused with others, it gets their time.
 TEST(RunPage, GivesAFilterTheTimeOfAllItsParts) {
   json composed = record();
   composed["graph"] =
@@ -197,7 +197,7 @@ TEST(RunPage, OfTwoRunsSaysWhichDidMoreAndWhetherTheyAreOfTheSameWork) {
   EXPECT_THAT(run_page(document(), document(other)), HasSubstr("Second: a.json"));
 }
 
-// Every value in turn replaced by each of these, and left out.
+// Replaces every value in turn by each of these, and removes it.
 void replace_each(json& part, const std::function<void()>& look) {
   static const json others[] = {
       nullptr, -1, 1e300, "<b>&\"'</b>", json::array(), json::object(), json::array({-5, "x", nullptr}),
@@ -258,7 +258,7 @@ TEST(RunPage, StaysBelowHalfAMegabyteHoweverMuchThereIs) {
   EXPECT_LT(run_page(document(large), document(large)).size(), 500'000);
 }
 
-// Texts that are no numbers become `text`; arrays get more of what they begin with.
+// Replaces texts that are not numbers by `text`, and extends arrays by repeating their beginning.
 json grown(const json& part, const std::string& text, std::size_t more) {
   if (part.is_string())
     return part.get_ref<const std::string&>().find_first_not_of("0123456789. ") == std::string::npos
@@ -288,7 +288,7 @@ TEST_P(GrownRecord, MakesAPageBelowHalfAMegabyte) {
   const std::string page = run_page(document(huge), document(huge));
   EXPECT_LT(page.size(), 500'000);
   EXPECT_TRUE(page.ends_with("</html>\n"));
-  EXPECT_THAT(page, Not(HasSubstr("\\x")));  // no character is cut
+  EXPECT_THAT(page, Not(HasSubstr("\\x")));  // no character is split
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GrownRecord,

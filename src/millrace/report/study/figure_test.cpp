@@ -53,7 +53,7 @@ TEST(Figures, are_named_in_any_order_and_each_counts_once) {
   EXPECT_THAT(wrong.error().message, HasSubstr("millrace study list"));
 }
 
-// Sections IV to VII of the paper, on its machine of 8 cores.
+// Sections IV to VII of the paper, on its machine with 8 cores.
 TEST(FigureCases, are_those_of_the_paper) {
   const StudyMachine machine = cores_of(8);
   const auto fig2 = cases_of(Figure::fig2, machine, false);

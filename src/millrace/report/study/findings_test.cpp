@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 using Milliseconds = std::function<double(const StudyCase&)>;
 
-// A study in which each case takes what a model says, a little more or less in every run; below 0: missing.
+// A study in which each case takes the model's time with a small scatter. Below 0: missing.
 StudyResult study_of(StudyMachine machine, const Milliseconds& model, double scatter = 0.002) {
   StudyResult study{
       .figures = {all_figures().begin(), all_figures().end()}, .quick = true, .runs = 6, .machine = machine};
@@ -70,7 +70,7 @@ TEST(Findings, figures_in_the_sentences_are_the_measured_ones) {
               testing::AllOf(HasSubstr("sequential 2.0"), HasSubstr("BD 2.0"), HasSubstr("2 threads")));
 }
 
-// What the text says of Bulldozer, as a model; its own statements then hold, whatever the others do.
+// The text's statements on Bulldozer, as a model. They then hold, whatever the other statements do.
 TEST(Findings, a_machine_like_bulldozer_agrees_with_what_the_paper_says_of_it) {
   StudyMachine bulldozer = machine_of(8);
   bulldozer.modules = true;
@@ -175,7 +175,7 @@ TEST_P(Threads, every_figure_has_its_findings_on_any_machine_and_each_says_somet
 INSTANTIATE_TEST_SUITE_P(Findings, Threads, testing::Values(1, 2, 3, 8, 40));
 
 TEST(StructureMapTest, the_fastest_is_found_and_crossings_are_named) {
-  // Tiles win on the larger frames, backward where little is computed.
+  // Tiles win on the larger frames, backward if there is little computation.
   const auto study = study_of(machine_of(1), [](const StudyCase& c) {
     const bool large = c.input.find("96x64") != std::string::npos;
     const bool much = c.pipeline.find("discretise(248)") != std::string::npos;

@@ -8,7 +8,7 @@
 namespace millrace::report {
 namespace {
 
-// By hand: mean 3, standard deviation sqrt(2.5), t of 4 degrees 2.776.
+// By hand: mean 3, standard deviation sqrt(2.5), t with 4 degrees of freedom 2.776.
 TEST(MeanIntervalTest, is_the_mean_and_what_students_t_says) {
   const std::vector<double> values{1, 2, 3, 4, 5};
   const MeanInterval interval = mean_interval(values);
@@ -24,7 +24,7 @@ TEST(MeanIntervalTest, one_value_stands_alone) {
   EXPECT_EQ(interval.high, 7);
 }
 
-// Of two rounds the factor of Student's t is 12.7, so that intervals reach anywhere.
+// With two rounds the factor of Student's t is 12.7, so intervals are extremely wide.
 TEST(MeanIntervalTest, of_too_few_rounds_is_bounded_and_said_not_to_be_known) {
   for (const double apart : {0.0, 0.01, 0.1, 0.5, 2.0, 20.0, 1e6}) {
     const std::vector<double> one{1, 1 + apart};

@@ -15,7 +15,7 @@ class TurnOrder : public testing::TestWithParam<std::size_t> {
   [[nodiscard]] int rounds() const { return 2 * static_cast<int>(count()); }
 };
 
-// A machine that gets warm in each round, or is disturbed at its start, is no setting's advantage.
+// A machine that warms up during each round, or is disturbed at its start, must not favour any setting.
 TEST_P(TurnOrder, GivesEverySettingEveryTurnAsOften) {
   std::map<std::pair<std::size_t, std::size_t>, int> times;
   for (int round = 0; round < rounds(); ++round)

@@ -1,4 +1,4 @@
-// What `auto` decides, told by a simulated stream.
+// The decisions of `auto` on simulated streams.
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/pipeline/recorded_calls.h"
 #include "millrace/model/simulation/simulation.h"
@@ -22,8 +22,8 @@ namespace {
 using Kind = stream::Kind;
 using Decided = PlanDecision::Kind;
 
-// A source, a parallel stage and an ordered sink, with these mean service times; `long_share` of the calls
-// take all of the time.
+// A source, a parallel stage and an ordered sink with these mean service times. A share `long_share` of the
+// calls takes all of the time.
 RunReport report_of(std::uint64_t items, double wall_s, const std::vector<double>& services,
                     double long_share) {
   RunReport report{.byte_budget = 1, .wall_s = wall_s};
@@ -44,7 +44,7 @@ struct SimulatedStream {
   std::function<double(const AutoPlan&, double at_s)> item_seconds;
   double noise = 0;
   double long_share = 1;
-  double phase_s = 0;  // that a phase takes to begin and end
+  double phase_s = 0;  // overhead of starting and ending a phase
   std::function<bool(const AutoPlan&)> refuses;
   std::map<Strategy, std::uint64_t> done;  // items
 
@@ -109,7 +109,7 @@ TEST(AutoChoice, holds_half_of_10_items_a_thread_where_that_suffices) {
     SimulatedStream stream{
         .item_seconds = [](const AutoPlan& plan, double) { return 102e-6 / plan.threads; }};
     stream.run(choice, 20, &used);
-    // But for the beginning, of which the test below says how long it may last.
+    // Except at the beginning, whose maximum length is tested below.
     const auto settled =
         std::ranges::find_if(used, [&](const AutoPlan& plan) { return plan.tokens <= 5 * threads; });
     used.erase(used.begin(), settled);
@@ -123,7 +123,7 @@ TEST(AutoChoice, tries_no_other_tokens_where_the_model_sees_no_gain_though_the_m
   std::vector<AutoPlan> used_later;
   SimulatedStream stream;
   stream.long_share = 0.02;
-  // Then the items differ less, so fewer tokens would do, but are no gain.
+  // Then the items vary less, so fewer tokens would suffice, but they would be no gain.
   stream.item_seconds = [&](const AutoPlan& plan, double at_s) {
     if (at_s > 10) stream.long_share = 0.1;
     if (at_s > 12) used_later.push_back(plan);
@@ -134,7 +134,7 @@ TEST(AutoChoice, tries_no_other_tokens_where_the_model_sees_no_gain_though_the_m
   EXPECT_THAT(used_later, testing::Each(choice.next().plan));
 }
 
-// What a batch of 20 ms gets: there is no time to find that items come in bursts.
+// The situation of a batch of 20 ms: there is no time to discover that items come in bursts.
 TEST(AutoChoice, begins_with_as_many_tokens_as_stealing_until_something_was_measured) {
   AutoChoice choice({.threads = 2});
   double at_s = 0;
@@ -150,7 +150,7 @@ TEST(AutoChoice, begins_with_as_many_tokens_as_stealing_until_something_was_meas
   EXPECT_EQ(fixed.next().plan.tokens, 6);
 }
 
-// More tokens are more memory: a long stream has them for no longer than a phase that tells something takes.
+// More tokens need more memory. A long stream has them only for the length of one informative phase.
 TEST(AutoChoice, holds_the_tokens_of_stealing_for_a_tenth_of_a_second_or_one_item_at_most) {
   for (const int threads : {1, 2, 4, 16}) {
     for (const double item_s : {100e-9, 1e-6, 100e-6, 10e-3, 1.0}) {
@@ -175,12 +175,12 @@ TEST(AutoChoice, ends_few_phases_however_long_the_stream) {
   SimulatedStream stream{.services = {1e-3, 100e-3, 1e-3},
                          .item_seconds = [](const AutoPlan& plan, double) { return 102e-3 / plan.threads; }};
   stream.run(choice, 60, &used);
-  // One of 50 ms with the tokens of stealing, one of 64 items; then each lasts as long as all before, up to
-  // 10 s.
+  // One phase of 50 ms with the tokens of stealing, one of 64 items. After that each lasts as long as all
+  // before, up to 10 s.
   EXPECT_LE(used.size(), 9U);
 }
 
-// At the end of a phase threads wait for its last item. A phase of few items would be nothing but that.
+// At the end of a phase threads wait for its last item, which would dominate a phase of few items.
 TEST(AutoChoice, goes_on_from_the_tokens_of_stealing_with_a_phase_of_many_items_however_long_they_take) {
   for (const double item_s : {1e-3, 10e-3, 100e-3, 1.0}) {
     AutoChoice choice({.threads = 2});
@@ -213,7 +213,7 @@ TEST(AutoChoice, adopts_fewer_threads_where_the_items_are_too_small_to_share) {
 
 TEST(AutoChoice, adopts_collapsing_where_the_measurement_shows_the_gain) {
   AutoChoice choice({.threads = 2});
-  // Stealing at half the speed that the model promises, collapsed at all of it.
+  // Stealing reaches half the predicted speed, collapsed all of it.
   SimulatedStream stream{.item_seconds = [](const AutoPlan& plan, double) {
     return plan.strategy == Strategy::collapsed ? 52e-6 : 2 * 102e-6 / plan.threads;
   }};
@@ -221,8 +221,7 @@ TEST(AutoChoice, adopts_collapsing_where_the_measurement_shows_the_gain) {
   EXPECT_EQ(choice.next().plan.strategy, Strategy::collapsed);
 }
 
-// What the runtime takes for an item under `collapsed`, in a phase or two: not more than a twentieth of a
-// second's.
+// Trials of `collapsed` take at most about 0.05 s in all, whatever the overhead per item.
 TEST(AutoChoice, tries_a_plan_that_is_slower_by_any_factor_with_few_items) {
   for (const double slower : {3.0, 10.0, 30.0, 100.0, 1000.0}) {
     AutoChoice choice({.threads = 2});
@@ -239,7 +238,7 @@ TEST(AutoChoice, tries_a_plan_that_is_slower_by_any_factor_with_few_items) {
   }
 }
 
-// A phase that takes a millisecond takes long to begin beside that, which is no fault of the plan.
+// A phase of a millisecond takes relatively long to start. The plan must not be blamed for that.
 TEST(AutoChoice, adopts_a_plan_for_small_items_though_its_first_phase_takes_long_to_begin) {
   AutoChoice choice({.threads = 2});
   SimulatedStream stream{.services = {20e-9, 40e-9, 20e-9}, .item_seconds = [](const AutoPlan& plan, double) {
@@ -284,7 +283,7 @@ TEST(AutoChoice, notices_that_the_work_has_changed_and_follows) {
   AutoChoice choice({.threads = 2});
   SimulatedStream stream{.item_seconds = [](const AutoPlan& plan, double at_s) {
     if (at_s < 30) return 102e-6 / plan.threads;
-    return plan.threads == 1 ? 110e-6 : 200e-6;  // as if another program had taken a core
+    return plan.threads == 1 ? 110e-6 : 200e-6;  // as if another program occupied a core
   }};
   const auto decisions = stream.run(choice, 90);
   EXPECT_THAT(kinds_of(decisions), testing::Contains(Decided::changed));
@@ -324,7 +323,7 @@ TEST_P(AutoChoiceOfRandomStreams, keeps_its_limits_and_ends_with_what_was_measur
   EXPECT_LE((speed[{last.strategy, last.threads}]), best * 1.1);
 }
 
-// Streams of which the simulation knows every item.
+// Streams whose items are all known to the simulation.
 struct KnownItems {
   const char* name;
   model::Pipeline (*make)(std::mt19937& random);
@@ -334,7 +333,7 @@ constexpr int known_items = 12'000;
 using model::StageCalls;
 using model::StageKind;
 
-// A pipeline of these stages, all items of which `draw` gives: the calls of each stage.
+// A pipeline of these stages whose items come from `draw`: the calls of each stage.
 model::Pipeline recorded_pipeline(const std::vector<StageKind>& kinds,
                                   const std::function<std::vector<StageCalls>()>& draw) {
   model::Pipeline pipeline;
@@ -361,7 +360,7 @@ StageCalls call(double seconds) {
   return calls(1, [=] { return seconds; });
 }
 
-// The three of auto_compare.
+// The same three as in auto_compare.
 constexpr KnownItems known_streams[] = {
     {"unbalanced",
      [](std::mt19937& random) {
@@ -397,7 +396,7 @@ constexpr KnownItems known_streams[] = {
      }},
 };
 
-// The items from `first` on, so many, by this plan: what the runtime would report.
+// The runtime's report for `items` items from `first` on, with this plan.
 RunReport simulated_report(const model::Pipeline& stream, std::size_t first, std::size_t items,
                            const AutoPlan& plan) {
   model::Pipeline part = stream;
@@ -430,7 +429,7 @@ RunReport simulated_report(const model::Pipeline& stream, std::size_t first, std
   report.wall_s = result->seconds;
   if (stealing) {
     report.idle_s = result->pools.front().starved_seconds;
-    // The simulation's threads never starve beside an open source, but in the end.
+    // The simulation's threads starve at an open source only at the end.
     report.stages.front().blocked_s = report.idle_s / std::max(1, plan.threads - 1);
   }
   return report;
@@ -449,7 +448,7 @@ TEST_P(AutoChoiceOfKnownItems, ends_with_tokens_that_reach_97_percent_of_the_bes
   std::mt19937 random(3);
   const model::Pipeline items = stream.make(random);
   double best = 1e9;
-  std::map<int, double> seconds;  // by tokens a thread
+  std::map<int, double> seconds;  // by tokens per thread
   for (const int tokens : {1, 2, 4, 5, 8, 16, 32, 64}) {
     seconds[tokens] =
         simulated_report(items, 0, known_items, {Strategy::stealing, threads, tokens * threads}).wall_s;
@@ -474,7 +473,7 @@ TEST_P(AutoChoiceOfKnownItems, ends_with_tokens_that_reach_97_percent_of_the_bes
   }
   const double chosen = simulated_report(items, 0, known_items, choice.next().plan).wall_s;
   EXPECT_GE(best / chosen, 0.97) << to_string(choice.next().plan);
-  // The stream as a whole, with all that was tried.
+  // The whole stream, including all trials.
   EXPECT_GE(best * 10 / at_s, 0.95) << to_string(choice.next().plan);
   if (seconds[5] <= best / 0.99) {
     EXPECT_LE(most_tokens, 5 * threads);

@@ -2,10 +2,10 @@
 //
 //   auto_compare [rounds] [unbalanced | bursty | serial | fine]
 //
-// First all fixed settings run, strategies x threads x tokens, in a random order and with a part of the
-// items. The three with the best medians, and `stealing` with 10 tokens a thread, then take turns with
-// `auto`; ratios are taken within a round, so that whatever else the machine was doing then bears on both.
-// Items in flight at most are counted by the runtime: every item of the source counts as one byte.
+// First, all fixed settings (strategies x threads x tokens) run in random order on part of the items. The
+// three with the best medians, and `stealing` with 10 tokens per thread, then alternate with `auto`. Ratios
+// are taken within a round, so that other load on the machine affects both. The runtime counts the maximum
+// number of items in flight: every source item counts as one byte.
 #include "millrace/base/clock.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/pool/worker_pool.h"
@@ -85,7 +85,7 @@ Made unbalanced(std::uint64_t& next, std::uint64_t items) {
       .sink(Kind::serial_in_order, "write", [](Item) { work(2000); });
 }
 
-// Most items become nothing or one part, one in twenty becomes sixty.
+// Most items become no part or one part; one in twenty becomes sixty.
 Made bursty(std::uint64_t& next, std::uint64_t items) {
   return counted(next, items, 2000)
       .stage<Item>(Kind::parallel, "split",
@@ -100,7 +100,7 @@ Made bursty(std::uint64_t& next, std::uint64_t items) {
       .sink(Kind::serial_in_order, "write", [](Item) { work(1000); });
 }
 
-// The stage in order takes as long as half of all the rest.
+// The in-order stage takes half as long as all others together.
 Made serial_bound(std::uint64_t& next, std::uint64_t items) {
   return counted(next, items, 2000)
       .stage(Kind::parallel, "before", working(1, 50'000, 150'000))
@@ -109,8 +109,7 @@ Made serial_bound(std::uint64_t& next, std::uint64_t items) {
       .sink(Kind::serial_in_order, "write", [](Item) { work(2000); });
 }
 
-// Items of which the runtime takes as much time as the stages, and under some strategies a hundred times
-// that.
+// The runtime needs as much time per item as the stages, and a hundred times that under some strategies.
 Made fine(std::uint64_t& next, std::uint64_t items) {
   return counted(next, items, 20)
       .stage(Kind::parallel, "small", working(1, 50, 150))
@@ -154,7 +153,7 @@ using Make = Made (*)(std::uint64_t& next, std::uint64_t items);
 struct Case {
   std::string_view name;
   std::uint64_t items;
-  std::uint64_t search_part;  // of the items, one in so many, in the search
+  std::uint64_t search_part;  // the search uses one in this many items
   Make make;
 };
 constexpr std::array cases{
@@ -180,7 +179,7 @@ Outcome run(Make make, std::uint64_t items, pool::Team& team, const Setting& set
 
 using Outcomes = std::map<Setting, std::vector<Outcome>>;
 
-// Rounds of all settings, in a random order each.
+// Runs rounds of all settings, in random order in each round.
 Outcomes run_rounds(const Case& one, std::uint64_t items, pool::PoolTeam team, std::vector<Setting> settings,
                     int rounds, std::mt19937& random) {
   Outcomes outcomes;

@@ -1,4 +1,4 @@
-// That the phases of `auto` cannot be seen from outside.
+// The phases of `auto` are not observable from outside.
 #include "millrace/machine/thread/refused_calls_testing.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
@@ -75,8 +75,8 @@ TEST_F(AutoRun, ends_where_a_stage_ends_the_stream) {
   EXPECT_EQ(seen_.size(), 30'001U);
 }
 
-// Items so small that the runtime takes most of the time: the model, which knows nothing of that, promises
-// much of `collapsed`, which needs a thread for each stage.
+// Items so small that the runtime takes most of the time. The model ignores this overhead, so it favours
+// `collapsed`, which needs a thread for each stage.
 TEST_F(AutoRun, goes_on_where_a_plan_on_trial_gets_no_threads) {
 #ifdef MILLRACE_WATCHES_THREADS
   GTEST_SKIP() << "SKIPPED: the thread sanitizer lets a forked process start no threads";
@@ -86,7 +86,7 @@ TEST_F(AutoRun, goes_on_where_a_plan_on_trial_gets_no_threads) {
     auto pool = pool::WorkerPool::create(2);
     if (!pool || !machine::refuse_system_calls({SYS_clone, SYS_clone3})) std::_Exit(2);
     pool::PoolTeam team = (*pool)->team();
-    // Which plan is tried first depends on the times: once in a while one is adopted before that.
+    // The order of trials depends on the measured times, so sometimes a plan is adopted earlier.
     for (int attempt = 0; attempt < 20; ++attempt) {
       int made = 0;
       int expected = 0;
@@ -104,7 +104,7 @@ TEST_F(AutoRun, goes_on_where_a_plan_on_trial_gets_no_threads) {
           std::ranges::any_of(finished.report.decisions, [](const PlanDecision& decision) {
             return decision.kind == PlanDecision::Kind::rejected && decision.item_s == 0;
           });
-      // The workers are not joined in a process that is to end.
+      // Do not join the workers in a process that is about to exit.
       if (was_refused) std::_Exit(0);
     }
     std::_Exit(1);

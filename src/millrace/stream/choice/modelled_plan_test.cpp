@@ -1,4 +1,4 @@
-// What the models take for the runtime's division of threads is the runtime's.
+// The models divide threads in the same way as the runtime.
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/stream/flow.h"
 #include "millrace/stream/strategy/segments.h"

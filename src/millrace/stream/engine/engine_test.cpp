@@ -1,4 +1,4 @@
-// When a phase leaves the source alone.
+// The conditions under which a phase stops calling the source.
 #include "millrace/pool/serial_team.h"
 #include "millrace/stream/engine/engine.h"
 #include "millrace/stream/strategy/stealing.h"
@@ -34,7 +34,7 @@ class Sink final : public StageFunction {
 
 class EnginePhase : public testing::TestWithParam<bool> {
  protected:
-  // Items of one phase of a stream of so many, and whether the source may have more.
+  // The number of items in one phase of a stream of `items` items, and whether the source may have more.
   std::pair<std::uint64_t, bool> phase(int items, std::uint64_t most_items, double most_seconds) {
     Program program;
     program.source_name = "numbers";
@@ -71,7 +71,7 @@ TEST_P(EnginePhase, ends_after_its_items) {
 
 TEST_P(EnginePhase, ends_after_its_time_with_one_item_at_least) {
   EXPECT_EQ(phase(5000, any_number, 0), std::pair(std::uint64_t{1}, true));
-  // Of a stream that would go on for seconds.
+  // From a stream that would take seconds.
   const auto [items, paused] = phase(std::numeric_limits<int>::max(), any_number, 1e-4);
   EXPECT_GE(items, 1U);
   EXPECT_LT(items, 50'000'000U);

@@ -16,7 +16,7 @@ TEST(AlignedMemory, lies_on_its_boundary_and_is_whole) {
     for (std::size_t bytes = 1; bytes < 3000; bytes += 97) {
       void* const block = new_aligned(bytes, alignment);
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0U) << bytes << " on " << alignment;
-      std::memset(block, 0xff, bytes);  // the address sanitizer looks on, and delete_aligned() after it
+      std::memset(block, 0xff, bytes);  // checked by the address sanitizer, and by delete_aligned() later
       blocks.push_back(block);
     }
     for (void* const block : blocks)

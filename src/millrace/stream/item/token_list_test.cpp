@@ -11,7 +11,7 @@
 namespace millrace::stream {
 namespace {
 
-// Against std::deque, by random operations.
+// Compares random operations with std::deque.
 TEST(TokenList, holds_what_a_deque_would) {
   std::deque<Token> tokens;
   std::vector<TokenList> lists(3);

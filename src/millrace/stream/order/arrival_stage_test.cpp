@@ -32,7 +32,7 @@ TEST(ArrivalStage, admits_everybody_once_and_one_at_a_time) {
   for (std::size_t i = 0; i < 3 * each; ++i)
     tokens.emplace_back(PayloadLayout{}).index = i;
   std::vector<int> entered(tokens.size(),
-                           0);  // plain: the stage itself excludes, the thread sanitizer watches
+                           0);  // not atomic: the stage itself excludes, and the thread sanitizer checks it
   ArrivalStage stage(false);
   std::vector<std::jthread> threads;
   for (std::size_t thread = 0; thread < 3; ++thread)

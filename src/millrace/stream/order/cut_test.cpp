@@ -9,7 +9,7 @@
 namespace millrace::stream {
 namespace {
 
-// Tokens with the numbers 0, 0.0, 0.0.0, 0.0.1, 0.1, ... : `width` at each of three levels, in order.
+// Tokens with the numbers 0, 0.0, 0.0.0, 0.0.1, 0.1, ...: `width` at each of three levels, in order.
 class Family {
  public:
   explicit Family(std::uint64_t width) : width_(width) {

@@ -13,7 +13,7 @@ namespace {
 
 using Arrival = InOrderStage::Arrival;
 
-// One thread plays all carriers: numbers arrive in any order, as items, absent, or split into numbers of
+// One thread plays all carriers. Numbers arrive in any order, as items, absent, or split into numbers of
 // their own.
 class Arrivals {
  public:
@@ -22,7 +22,7 @@ class Arrivals {
       add(nullptr, i, 0);
   }
 
-  // Lets all arrive in a random order; a child arrives after its parent.
+  // Makes all tokens arrive in random order, but children after their parent.
   void run() {
     std::vector<Token*> waiting = roots_;
     while (!waiting.empty()) {

@@ -76,7 +76,7 @@ TEST(SourceGate, tells_at_once_when_nothing_is_in_flight_at_the_end) {
   EXPECT_TRUE(gate.end());
 }
 
-// A lost opening would leave both threads waiting for good; the test's time limit notices.
+// A lost opening would leave both threads waiting forever. The test's timeout detects it.
 TEST(SourceGate, is_never_left_shut_with_room) {
   constexpr int items = 3000;
   SourceGate gate(2, 1000, false);

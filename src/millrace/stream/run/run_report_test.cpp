@@ -17,7 +17,7 @@
 namespace millrace::stream {
 namespace {
 
-// A traced run in which there is something to see: 200 items, a third of them dropped, an ordered tail.
+// A traced run with varied content: 200 items, a third of them dropped, an ordered tail.
 RunReport traced(Strategy strategy, Trace trace) {
   int next = 0;
   auto stream =
@@ -101,7 +101,7 @@ TEST_P(RunReportOf, survives_json) {
 INSTANTIATE_TEST_SUITE_P(strategies, RunReportOf, testing::ValuesIn(all_strategies()),
                          [](const auto& test) { return std::string(strategy_name(test.param)); });
 
-// As `auto` has it, which runs a stream in phases.
+// As in `auto`, which runs a stream in phases.
 TEST(RunReport, keeps_the_first_events_of_each_thread_however_many_phases_are_appended) {
   RunReport phase{.wall_s = 1};
   phase.stages.emplace_back();
@@ -115,7 +115,7 @@ TEST(RunReport, keeps_the_first_events_of_each_thread_however_many_phases_are_ap
   constexpr std::size_t phases = 8;
   for (std::size_t i = 0; i < phases; ++i)
     run.append(phase);
-  run.append(RunReport{});  // of a phase for whose report there was no memory
+  run.append(RunReport{});  // a phase that ran out of memory for its report
   const auto of_thread = [&](int thread) {
     return static_cast<std::size_t>(std::ranges::count(run.events, thread, &TraceEvent::thread));
   };
@@ -141,7 +141,7 @@ TEST(RunReport, refuses_json_with_any_field_missing_or_of_another_type) {
   for (const auto& [field, value] : whole["stages"][1].items()) {
     auto damaged = whole;
     damaged["stages"][1].erase(field);
-    // What came later is missing in runs that were recorded before.
+    // Reports recorded by earlier versions lack newer fields.
     if (field == "waited_s")
       EXPECT_TRUE(run_report_from_json(damaged));
     else

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::chrono::seconds most_time(5);
 
-// Work is a number that producers count up and workers down; with one unit at a time a lost wake-up hangs.
+// Work is a number that producers increase and workers decrease. With one unit at a time, a lost wake-up
+// hangs.
 class IdleWorkersOf : public testing::TestWithParam<int> {};
 
 TEST_P(IdleWorkersOf, never_all_sleep_while_there_is_work) {
@@ -43,13 +44,13 @@ TEST_P(IdleWorkersOf, never_all_sleep_while_there_is_work) {
         if (!work_left()) idle.sleep(work_left);
       }
     });
-  // As many as there is time for: where cores are busy, each takes its time.
+  // As many as there is time for. On busy cores, each takes long.
   const auto until = std::chrono::steady_clock::now() + most_time;
   int unit = 0;
   for (; unit < units && std::chrono::steady_clock::now() < until; ++unit) {
     ++work;
     idle.announce_work();
-    // Mostly wait until it is done, so that the workers go to sleep at every moment.
+    // Mostly wait for completion, so that the workers go to sleep at every possible moment.
     while (unit % 7 != 0 && done <= unit - 8)
       std::this_thread::yield();
   }
@@ -69,7 +70,7 @@ TEST(IdleWorkers, wake_by_themselves_when_their_patience_is_over) {
   idle.begin_search();
   const auto no_work = [] { return false; };
   EXPECT_FALSE(idle.sleep(no_work, [] { return std::int64_t{1'000'000}; }));
-  // And search again: nobody is woken, as nobody sleeps.
+  // Search again: there is no sleeper to wake.
   idle.announce_work();
   EXPECT_FALSE(idle.sleep(no_work, [] { return std::int64_t{0}; }));
   idle.end_search(no_work);
@@ -92,7 +93,7 @@ TEST(IdleWorkers, are_woken_before_their_patience_is_over) {
   idle.announce_work();
 }
 
-// Each ends by its own patience or a wake-up that was meant for it or another, at every moment.
+// Each sleep ends by its own timeout or by a wake-up for any sleeper, at every possible moment.
 TEST(IdleWorkers, lose_no_wake_up_to_one_who_wakes_by_himself) {
   const Watchdog watchdog("patience and wake-ups");
   constexpr int units = 3000;
@@ -118,7 +119,7 @@ TEST(IdleWorkers, lose_no_wake_up_to_one_who_wakes_by_himself) {
         idle.sleep(work_left, [&] { return patient ? IdleWorkers::forever : std::int64_t{20'000}; });
       }
     });
-  // As many as there is time for: where cores are busy, each takes its time.
+  // As many as there is time for. On busy cores, each takes long.
   const auto until = std::chrono::steady_clock::now() + most_time;
   int unit = 0;
   for (; unit < units && std::chrono::steady_clock::now() < until; ++unit) {

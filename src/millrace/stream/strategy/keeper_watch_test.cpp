@@ -14,7 +14,7 @@ constexpr std::int64_t ms = 1'000'000;
 class Watched {
  public:
   Watched() { watch_.begin(0, 0); }
-  // Looks until `until`; returns how long it had waited when it first found the items slow, or -1.
+  // Checks until `until`. Returns how long it had waited when it first found the items slow, or -1.
   std::int64_t watch(std::int64_t until, std::int64_t item_ns) {
     const std::int64_t begun = now_;
     std::int64_t found = -1;

@@ -8,7 +8,7 @@
 namespace millrace::stream {
 namespace {
 
-// Items that take a given time; counts how many were taken while the source was kept.
+// Simulates items that take a given time, and counts those taken while the source was kept.
 class Worker {
  public:
   void work(int items, std::int64_t item_ns) {

@@ -16,7 +16,7 @@ TEST(Stealing, serves_a_stage_in_order_before_it_goes_on_where_a_token_waits_for
   pool::PoolTeam team = workers->team();
   int next = 0;
   std::atomic<bool> second_waits = false;
-  std::atomic<int> begun_first = -1;  // item 1 in the narrow stage, or item 0 in the one behind
+  std::atomic<int> begun_first = -1;  // item 1 in the narrow stage, or item 0 in the next one
   const auto begins = [&](int item) {
     int none = -1;
     begun_first.compare_exchange_strong(none, item);
@@ -26,8 +26,8 @@ TEST(Stealing, serves_a_stage_in_order_before_it_goes_on_where_a_token_waits_for
           .stage(Kind::parallel, "before",
                  [&](int item) {
                    if (item == 2) {
-                     // Its worker has left item 1 in front of the narrow stage; the other has to choose
-                     // alone.
+                     // Its worker has left item 1 before the narrow stage. The other worker has to choose by
+                     // itself.
                      second_waits = true;
                      EXPECT_TRUE(eventually([&] { return begun_first != -1; }));
                    }
@@ -51,8 +51,8 @@ TEST(Stealing, serves_a_stage_in_order_before_it_goes_on_where_a_token_waits_for
   EXPECT_EQ(begun_first, 1);
 }
 
-// Items that come behind many short ones, for which a worker keeps the source to itself, and that only end
-// when as many of them are under way at once as there are workers.
+// Long items after many short ones, for which a worker keeps the source. They only end when as many of them
+// are in progress at once as there are workers.
 void expect_that_long_items_meet(bool as_parts_of_one) {
   constexpr int workers = 4;
   constexpr int short_items = 20'000;

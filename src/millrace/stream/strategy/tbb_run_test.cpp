@@ -14,8 +14,8 @@
 namespace millrace::stream {
 namespace {
 
-// Exits with 0 where the run was whole, 3 where it failed with a message, in a process in which oneTBB gets
-// no thread: no stack is as large as it asks for.
+// Runs a stream in a process in which oneTBB gets no threads, because it requests impossibly large stacks.
+// Exits with 0 if the run was complete, and with 3 if it failed with a message.
 [[noreturn]] void run_without_threads(bool sized) {
   const tbb::global_control stacks(tbb::global_control::thread_stack_size, std::size_t{1} << 46);
   const auto pool = pool::WorkerPool::create(2);
