@@ -20,9 +20,9 @@ struct FileDigest {
   bool operator==(const FileDigest&) const = default;
 };
 
-// Of all bytes of a regular file.
+// Digests all bytes of a regular file.
 [[nodiscard]] Result<FileDigest> digest_of_file(const std::string& file, const std::stop_token& stop = {});
-// Of the beginning, the end and some samples between: fast, and enough to tell two videos apart.
+// Digests the beginning, the end and some samples between: fast, and enough to tell two videos apart.
 [[nodiscard]] Result<FileDigest> sampled_digest_of_file(const std::string& file);
 
 }  // namespace millrace::cluster

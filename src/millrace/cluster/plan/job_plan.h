@@ -46,7 +46,7 @@ struct JobPlan {
   [[nodiscard]] std::int64_t shift() const {
     return times.empty() || times.front() >= 0 ? 0 : -times.front();
   }
-  // Of all chunks together.
+  // Number of frames decoded for all chunks together.
   [[nodiscard]] std::int64_t decoded() const;
 };
 

@@ -42,9 +42,9 @@ namespace millrace::model {
 [[nodiscard]] PuOfThread arranged(const SharedMachine& machine, std::span<const ContendingThread> threads,
                                   const std::optional<PuOfThread>& start = std::nullopt);
 
-// The best of all placements with at most one thread per PU, by exhaustive search. Of groups that are alike
-// and empty, only the first is tried. Empty if there are more threads than PUs, or more than eight threads
-// and more than two million placements.
+// The best of all placements with at most one thread per PU, by exhaustive search. Among groups that are
+// alike and empty, only the first is tried. Empty if there are more threads than PUs, or more than eight
+// threads and more than two million placements.
 [[nodiscard]] std::optional<PuOfThread> best_of_all(const SharedMachine& machine,
                                                     std::span<const ContendingThread> threads);
 

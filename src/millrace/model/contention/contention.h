@@ -1,6 +1,6 @@
 // Predicts the speed of threads that share units of a machine from their placement.
 //
-//   const auto speeds = speeds_of(machine, threads, {0, 1, 2, 3});  // thread i on PU i
+//   const auto speeds = worth_of(machine, threads, {0, 1, 2, 3}).speeds;  // thread i on PU i
 //
 // The slowdown of thread i (its time with the others over its time alone) is the product over the levels of
 // the machine of

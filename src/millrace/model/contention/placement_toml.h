@@ -1,9 +1,8 @@
 // Reads a machine and its threads from TOML:
 //
 //   [machine]
-//   pus = 8                         # or family = "power7", and synthetic = "pack:1 l3:1 core:8 l2:1 l1d:1
-//   pu:2"
-//                                   # (hwloc notation) to replace the family's typical machine
+//   pus = 8                         # or family = "power7", with an optional machine in hwloc notation:
+//                                   # synthetic = "pack:1 l3:1 core:8 l2:1 l1d:1 pu:2"
 //
 //   [[level]]                       # units shared by PUs, narrowest level first
 //   name = "module"

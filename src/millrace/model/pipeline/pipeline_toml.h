@@ -14,8 +14,8 @@ namespace millrace::model {
 //   kind = "serial"
 //   time = "0.55ms"
 //
-// Further keys are cv, outputs, visits, batch, waits (true) and slowdown. Usage errors begin with "file:line:
-// ".
+// Further keys are cv, outputs, visits, batch, waits (true) and slowdown. Usage errors start with the file
+// and line.
 [[nodiscard]] Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name);
 
 }  // namespace millrace::model

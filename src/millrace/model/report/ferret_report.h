@@ -17,7 +17,7 @@ struct ErrorSummary {
   double median = 0;  // of absolute relative errors
   double worst = 0;
 };
-// Of the simulations. with_calibration: includes the entries from which constants were derived.
+// The errors of the simulations. with_calibration: includes the entries from which constants were derived.
 [[nodiscard]] ErrorSummary simulation_error(const std::vector<FerretPrediction>& predictions,
                                             bool with_calibration);
 

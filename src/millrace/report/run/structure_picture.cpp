@@ -162,7 +162,7 @@ std::string structure_picture(const RecordedFrameOfRun& frame, int group, std::s
 
 std::string frame_timeline(const RecordedFrameOfRun& frame, std::size_t most_bars) {
   if (frame.calls.empty()) return "";
-  // Of a group, or of another plane.
+  // The work of a group, or of another plane.
   struct Bar {
     int worker = 0;
     std::size_t kind = 0;

@@ -12,7 +12,7 @@ std::string cache_bytes_text(std::int64_t bytes) {
   return bytes < 1'048'576 ? fmt::format("{} kB", bytes / 1024) : fmt::format("{} MB", bytes / 1'048'576);
 }
 
-// Of one CPU, assuming that all are alike.
+// The caches of one CPU, assuming that all are alike.
 std::string caches_text(const machine::Topology& topology, int cpu) {
   std::vector<std::string> words;
   for (int level = 1; level <= 4; ++level) {

@@ -58,7 +58,7 @@ model::StageKind modelled_kind(std::string_view kind) {
   return kind == kind_name(Kind::serial_in_order) ? model::StageKind::ordered : model::StageKind::serial;
 }
 
-// Of one item, in all stages.
+// Time of one item in all stages.
 double work_seconds(const RunReport& phase, double items) {
   double sum = 0;
   for (const StageReport& stage : phase.stages)
@@ -66,7 +66,7 @@ double work_seconds(const RunReport& phase, double items) {
   return sum / items;
 }
 
-// Of one item, in the slowest serial stage. No plan is faster.
+// Time of one item in the slowest serial stage. No plan is faster.
 double serial_seconds(const RunReport& phase, double items) {
   double most = 0;
   for (const StageReport& stage : phase.stages)

@@ -157,7 +157,8 @@ class Engine final : private Waits::Run {
   // Calls the held source to fill a token that has no item and one hold. Releases or keeps the source as
   // described at produce(). Returns false if there is no item.
   [[nodiscard]] bool fill(Token& token, Context& context);
-  // Whether the source must not be called any more in this phase. If false, schedules the next check.
+  // Whether the phase has reached a limit, so the source must not be called again. If false, schedules the
+  // next check.
   [[nodiscard]] bool is_phase_over();
   // Whether `token` may enter now. If not, it has been parked.
   [[nodiscard]] bool admit(StageRun& run, Token& token) const;

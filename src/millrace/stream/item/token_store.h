@@ -41,7 +41,7 @@ class TokenStore {
     }
     // Takes back a token that has no item and is in no list.
     void recycle(Token* token) {
-      // relaxed: no other thread can reach the token any more.
+      // relaxed: no other thread can reach the token now.
       token->holds.store(1, std::memory_order_relaxed);
       token->position = 0;
       token->next_ordinal = 0;

@@ -24,7 +24,7 @@ using SequenceNumber = std::vector<std::uint64_t>;
 // entering another stage. Descendants of the item with that number are not after it. A stop puts every item
 // after the cut.
 //
-// The result does not depend on timing; it is that of one thread processing item after item. Of several
+// The result does not depend on timing; it is that of one thread processing item after item. With several
 // failures, the first in source order counts, and failures after the stream's end do not count.
 //
 // If there is no memory to keep a number, give_up() acts like a stop, and the run fails.
