@@ -90,8 +90,7 @@ static int read_number(reader* r, double* found) {
   if (*at == '.' && value >= 0)
     for (++at; *at >= '0' && *at <= '9'; ++at, place /= 10)
       value += place * (*at - '0');
-  if (value > 0 && (*at == 'e' || *at == 'E'))
-    value = at[1] == '-' ? 0 : -1; /* almost zero, or implausible */
+  if (value > 0 && (*at == 'e' || *at == 'E')) value = at[1] == '-' ? 0 : -1; /* tiny, or implausible */
   *found = value;
   return skip_value(r);
 }

@@ -161,8 +161,8 @@ static void test_threads_are_bound_in_turn_while_it_is_on(void) {
   }
   while (millrace_dispatch_get_nr_threads(child) != 1)
     sleep_ms(1);
-  sleep_ms(20); /* lets the child reach its wait for the signal; a signal that comes earlier is blocked or
-                   ends it, and the test fails */
+  sleep_ms(20); /* until the child waits for the signal; an earlier one is blocked, or ends it and fails the
+                   test */
   EXPECT(millrace_dispatch_on(dispatch, child) == 0);
   EXPECT(millrace_dispatch_on(dispatch, child) == -1 && errno == EBUSY);
   kill(child, SIGUSR1);

@@ -203,8 +203,7 @@ TEST(CodePlace, IsNoneWhereNoCodeCanBeRead) {
 TEST(CodePlace, GoesOnFromPageToPage) {
   std::vector<std::byte> text(2 * CodeBytes::page_bytes, std::byte{0x90});
   const auto loop = bytes_of(summing_loop);
-  std::ranges::copy(loop,
-                    text.begin() + CodeBytes::page_bytes - 2);  // its first instruction spans both pages
+  std::ranges::copy(loop, text.begin() + CodeBytes::page_bytes - 2);  // first instruction spans both pages
   CodeBytes code = code_of(text);
   const auto place = code_place(0x1000 + CodeBytes::page_bytes - 2, code);
   ASSERT_TRUE(place);

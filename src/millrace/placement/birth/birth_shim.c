@@ -53,8 +53,7 @@ static atomic_int others_chosen; /* one of its threads has given another, other 
  * threads share a bit or a number is reused, a thread takes no mask and is placed a little later. */
 enum { flag_bits = 32, flag_words = 128 };
 static atomic_uint given_by_others[flag_words];
-static atomic_int
-    chooser; /* a process between vfork() and exec, which shares this memory and has chosen a mask */
+static atomic_int chooser; /* a vfork() child, which shares this memory and has chosen a mask */
 /* The calling thread gave itself a mask, or began with one that the program chose. */
 static __thread int own_choice __attribute__((tls_model("initial-exec")));
 

@@ -125,9 +125,8 @@ class UnitDaemon {
     [[nodiscard]] friend bool operator==(const Unfitting&, const Unfitting&) = default;
   };
   std::map<pid_t, Unfitting> unfitting_;
-  UserBudget matching_;  // CPU time for matching clients' rules
-  std::map<pid_t, std::uint64_t>
-      unwatched_;  // processes that must not be watched again, with their start times
+  UserBudget matching_;                       // CPU time for matching clients' rules
+  std::map<pid_t, std::uint64_t> unwatched_;  // start times of processes not to be watched again
   int next_number_ = 1;
   bool paused_ = false;
   std::vector<std::string> lacks_;

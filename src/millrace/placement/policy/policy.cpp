@@ -30,8 +30,7 @@ std::vector<CpuSet> allowed_cores(const Surroundings& surroundings) {
 // Puts the cores in the order in which threads take them: one of each FPU group before any second one. Two
 // cores of one group (a Bulldozer module) share the units for floating-point work.
 std::vector<CpuSet> group_by_group(const machine::Topology& topology, const std::vector<CpuSet>& cores) {
-  std::map<std::pair<int, int>, int>
-      seen;  // number of cores seen of a group, by kind and the group's lowest PU
+  std::map<std::pair<int, int>, int> seen;  // cores of a group, by kind and the group's lowest PU
   std::vector<std::pair<std::pair<int, int>, CpuSet>> ranked;
   for (const CpuSet& core : cores) {
     const int kind = topology.core_kind_of(core.lowest());

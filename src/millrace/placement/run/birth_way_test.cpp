@@ -8,8 +8,7 @@
 namespace millrace::placement {
 namespace {
 
-using Case =
-    std::tuple<ProgramFile, std::string_view, BirthWay>;  // program, why it cannot be traced, expected way
+using Case = std::tuple<ProgramFile, std::string_view, BirthWay>;  // program, no_tracing, expected way
 
 class ChosenWay : public testing::TestWithParam<Case> {};
 

@@ -440,7 +440,7 @@ void Run::note_if_to_end(const signalfd_siginfo& signal) {
 bool Run::pass_on(const signalfd_siginfo& signal, std::int64_t taken_ns) {
   const auto number = static_cast<int>(signal.ssi_signo);
   if (settings_.attach) {
-    // A signal that would have ended this process without the handler still does.
+    // A signal that would end this process if it were not blocked ends the run.
     const bool harmless = number == SIGTSTP || number == SIGWINCH || number == SIGURG;
     return harmless || settings_.ignored_signals.contains(number);
   }
