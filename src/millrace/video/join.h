@@ -16,18 +16,18 @@ namespace millrace::video {
 // A file that holds part of a video, encoded with the same settings as the others.
 struct VideoPart {
   std::string file;
-  std::int64_t frames = 0;  // it must hold just so many
+  std::int64_t frames = 0;  // must match exactly
 };
 
 struct JoinedVideo {
-  FrameFormat format;               // of all frames
+  FrameFormat format;               // common to all frames
   std::vector<VideoPart> parts;     // in order
-  std::vector<std::int64_t> times;  // of all frames in the order they are shown, by a PresentationClock
-  std::int64_t shift = 0;           // of that clock
+  std::vector<std::int64_t> times;  // of all frames in display order, from a PresentationClock
+  std::int64_t shift = 0;           // PresentationClock::shift()
   SharedProperties properties;      // of the whole video; may be null
-  // What is beside the video in this file goes along; empty: nothing.
+  // Copy the other streams of this file; empty: none.
   std::string side_file;
-  bool audio = true;  // of it
+  bool audio = true;  // include the audio of side_file
 };
 
 struct JoinOptions {
@@ -36,20 +36,21 @@ struct JoinOptions {
 };
 
 struct JoinedFile {
-  std::vector<std::string> not_kept;  // what of the side file is not in the output, a few words each
+  std::vector<std::string> not_kept;  // content of side_file that the output cannot hold, a few words each
   WrittenAs written_as;
 };
 
-// Writes `output`, of a kind that open_writer() knows and that can hold what the parts hold. No frame is
-// decoded. The output has exactly the frames of the parts at exactly the times given, or does not come to be:
-// failure that names the part where one is damaged, has other settings or another number of frames.
+// Writes `output`, which must be of a kind that open_writer() knows and that can hold the parts' codec.
+// Decodes no frames. The output has exactly the frames of the parts at exactly the given times; otherwise no
+// output is made. Fails, naming the part, if a part is damaged, has other settings or another number of
+// frames.
 [[nodiscard]] Result<JoinedFile> join_videos(const JoinedVideo& video, const std::string& output,
                                              const JoinOptions& options = {});
 
-// The usage errors of join_videos() that its output's name alone tells.
+// Reports the usage errors of join_videos() that depend on the output's name alone.
 [[nodiscard]] Status check_joined_name(const std::string& output);
 
-// How many frames later at most a frame is decoded than it would be in the order they are shown. Of one part.
+// Returns the largest delay, in frames, of a packet's decoding relative to display order. For a single part.
 [[nodiscard]] Result<std::int64_t> reordering_of(const std::string& file);
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// PacketIndex: when the frames of a file are shown, and where decoding can begin, without decoding any.
+// PacketIndex: presentation times and keyframes of a file, found without decoding.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -13,21 +13,22 @@ namespace millrace::video {
 
 struct IndexedPacket {
   std::optional<std::int64_t> shown;  // in units of the time base
-  bool key = false;                   // decoding may begin here, so far as the file tells
-  bool discarded = false;             // is decoded, and not shown
+  bool key = false;                   // decoding may begin here, according to the file
+  bool discarded = false;             // decoded but not shown
 };
 
 struct PacketIndex {
-  int time_base_numerator = 0;  // seconds in a unit of time
+  int time_base_numerator = 0;  // seconds per unit of time
   int time_base_denominator = 1;
-  std::vector<IndexedPacket> packets;  // in the order of decoding
+  std::vector<IndexedPacket> packets;  // in decoding order
 
-  // Each with a time of its own: what frames will be is known, so far as the file is as it should be.
+  // Whether every packet has a distinct time. Then the frames are known in advance, unless the file is
+  // damaged.
   [[nodiscard]] bool has_times() const;
 };
 
-// Reads a file to its end. Errors as of open_reader(); failure where a packet is damaged, or the file ends
-// too early.
+// Reads a whole file. Errors are those of open_reader(). Fails if a packet is damaged or the file is
+// truncated.
 [[nodiscard]] Result<PacketIndex> index_packets(const std::string& file, const std::stop_token& stop = {});
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// Formats of samples by the names that FFmpeg gives them.
+// Sample formats by their FFmpeg names.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,19 +10,20 @@
 
 namespace millrace::video {
 
-// What frames are while they are processed, and what the output is then made of.
+// The samples of frames during processing, and the pixel format of the output.
 struct SampleFormat {
   Samples samples;
   std::string pixel_format;  // FFmpeg's name
-  bool planar = true;        // both are the same, and y4m can hold it
+  bool planar = true;        // y4m can hold it, and it needs no conversion
 };
 
-// "gray" to "gray16", "yuv420p" to "yuv444p16", "nv12", "p010", "rgb24", "gbrp" to "gbrp16" and the like. RGB
-// is processed as Y'CbCr of 4:4:4, with as many more bits as it takes to come back as it was. A usage error
-// that names the nearest.
+// Parses "gray" to "gray16", "yuv420p" to "yuv444p16", "nv12", "p010", "rgb24", "gbrp" to "gbrp16" and
+// similar names. RGB is processed as 4:4:4 Y'CbCr with enough extra bits to convert back losslessly.
+// Otherwise returns a usage error that suggests the nearest name.
 [[nodiscard]] Result<SampleFormat> parse_sample_format(std::string_view name);
 
-// Frames with those samples; range, matrix and all the rest stay. The reader itself where they are already.
+// Returns a reader that converts to those samples and keeps range, matrix and everything else. Returns the
+// reader itself if no conversion is needed.
 [[nodiscard]] Result<std::unique_ptr<FrameReader>> converted(std::unique_ptr<FrameReader> reader,
                                                              const Samples& samples);
 

@@ -1,4 +1,4 @@
-// Numbered pictures as a video.
+// Reads numbered pictures as a video.
 #pragma once
 
 #include "millrace/video/frame/frame_reader.h"
@@ -11,11 +11,10 @@
 
 namespace millrace::video {
 
-// The numbers of the pictures that a reader would read, in order; empty where no file has such a name.
+// The numbers of the pictures that a reader would read, in order; empty if there are no such files.
 [[nodiscard]] std::vector<std::int64_t> numbers_of(const SequenceName& sequence);
 
-// From the lowest number that there is to the last one before a number that is missing, at 25 frames a
-// second. `name`: in messages.
+// Reads from the lowest existing number up to the first gap, at 25 frames per second. `name` is for messages.
 [[nodiscard]] Result<std::unique_ptr<FrameReader>>
 open_sequence(const SequenceName& sequence, std::string_view name, const ReaderOptions& options);
 

@@ -1,4 +1,4 @@
-// A video as numbered pictures.
+// Writes a video as numbered pictures.
 #pragma once
 
 #include "millrace/video/frame/frame_writer.h"
@@ -11,19 +11,19 @@
 
 namespace millrace::video {
 
-// What an output's name stands for where it is numbered pictures that can be written: .png, .jpg, .tif, .bmp,
-// .ppm, .pgm.
+// Returns the sequence if the output names numbered pictures of a kind that can be written: .png, .jpg, .tif,
+// .bmp, .ppm, .pgm.
 [[nodiscard]] std::optional<SequenceName> picture_sequence(std::string_view output);
 
-// What it stands for where it is one picture of these kinds: "out.png".
+// Returns the name if the output is a single picture of these kinds: "out.png".
 [[nodiscard]] std::optional<SequenceName> single_picture(std::string_view output);
 
-// Whether a file that is written under the one name, where each may stand for numbered pictures and one does,
-// may be of the other as well. As far as names tell: links are followed to folders, not to files.
+// Whether writing to one name may overwrite files of the other. At least one of them must be a sequence of
+// numbered pictures. Compares names only: links to folders are resolved, links to files are not.
 [[nodiscard]] bool share_pictures(const std::string& output, const std::string& other);
 
-// Numbers from 1 on; a second picture for a single name is a failure. Each picture is whole under its name,
-// or not there. `name`: in messages.
+// Numbers start at 1. A second picture for a single name is a failure. Pictures appear under their name only
+// when complete. `name` is for messages.
 [[nodiscard]] Result<std::unique_ptr<FrameWriter>> open_sequence_writer(const SequenceName& sequence,
                                                                         std::string_view name,
                                                                         const FrameFormat& format,

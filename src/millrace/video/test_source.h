@@ -1,5 +1,4 @@
-// A generated video, the same on every machine and in every run: something to filter where no clip is at
-// hand.
+// A generated video for tests and trials without a clip. It is the same on every machine and in every run.
 #pragma once
 
 #include "millrace/video/frame/frame_reader.h"
@@ -23,12 +22,12 @@ struct TestSourceSpec {
 //   gray 420 422 444   chroma, each with an optional pBITS from 8 to 16, for instance 444p10; default 420
 //   full               full colour range
 //   fps=N or fps=N/D   frame rate, default 25
-//   seed=N             of the noise and the texture, default 1
+//   seed=N             seed of the noise and the texture, default 1
 // FRAMES is 1 or more, default 250. Errors are of usage kind.
 [[nodiscard]] Result<TestSourceSpec> parse_test_source(std::string_view text);
 
-// The picture: slow gradients, a patch of fine texture, stripes that turn, a disc and a frame that move,
-// noise of a few code values that differs from frame to frame.
+// The picture has slow gradients, a patch of fine texture, rotating stripes, a moving disc and rectangle, and
+// noise of a few code values that differs in every frame.
 [[nodiscard]] Result<std::unique_ptr<FrameReader>> open_test_source(std::string_view text,
                                                                     const ReaderOptions& options);
 

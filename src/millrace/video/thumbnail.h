@@ -1,4 +1,4 @@
-// Small pictures of frames, to look at.
+// Makes small pictures of frames for people to look at.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -16,8 +16,8 @@ struct Thumbnail {
   std::vector<std::uint8_t> jpeg;
 };
 
-// As a player shows the frame: its colours in RGB and its pixels square. Not larger than the frame, nor than
-// `side` pixels a side.
+// Renders the frame as a player shows it: in RGB, with square pixels. The result is no larger than the frame
+// and has at most `side` pixels per side.
 [[nodiscard]] Result<Thumbnail> make_thumbnail(const Frame& frame, int side);
 
 // "data:image/jpeg;base64,..."

@@ -1,4 +1,4 @@
-// What the tests of this room share: comparison of frames, formats to go through, files that clean up.
+// Shared by the tests of this module: comparison of frames, formats to try, temporary files.
 #pragma once
 
 #include "millrace/base/shared_data_testing.h"
@@ -21,7 +21,7 @@
 
 namespace millrace::video::testing {
 
-// Sizes, timestamps apart, and every sample.
+// Compares size, format and every sample, but not timestamps.
 inline ::testing::AssertionResult same_samples(const Frame& a, const Frame& b) {
   if (a.format().width != b.format().width || a.format().height != b.format().height ||
       a.format().chroma != b.format().chroma || a.format().bits != b.format().bits)
@@ -38,14 +38,14 @@ inline ::testing::AssertionResult same_samples(const Frame& a, const Frame& b) {
   return ::testing::AssertionSuccess();
 }
 
-// When a frame is shown, as it says itself; NaN where it does not.
+// The frame's own presentation time; NaN if it has none.
 inline double seconds_of(const Frame& frame) {
   const FrameFormat& format = frame.format();
   if (!format.has_timestamps() || !frame.timestamp) return std::nan("");
   return static_cast<double>(*frame.timestamp) * format.time_base_numerator / format.time_base_denominator;
 }
 
-// Files have a time base of their own, and say more often that frames are not interlaced.
+// For comparisons with files, which have their own time base and often tag frames as progressive.
 inline FrameFormat without_time_base(FrameFormat format) {
   if (format.field_order == FieldOrder::progressive) format.field_order = FieldOrder::unspecified;
   format.time_base_numerator = 0;
@@ -53,7 +53,7 @@ inline FrameFormat without_time_base(FrameFormat format) {
   return format;
 }
 
-// What a reader delivers, and the error it ends with.
+// The frames of a reader, and the error that ended it.
 struct Delivered {
   std::vector<Frame> frames;
   std::optional<Error> error;
@@ -79,7 +79,7 @@ inline Delivered read_all(const std::string& input, const ReaderOptions& options
   return read_all(**reader);
 }
 
-// Writes all frames, at least one, whether the file exists or not; the first error otherwise.
+// Writes all frames (at least one) and overwrites an existing file. Returns the first error.
 inline Status write_all(const std::string& output, const std::vector<Frame>& frames,
                         WriterOptions options = {}) {
   options.overwrite = Overwrite::yes;
@@ -99,7 +99,7 @@ inline void write_file(const std::string& path, const std::vector<char>& bytes) 
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-// A real clip; empty when the shared data is not on this machine.
+// Path of a real clip; empty if the shared data is missing.
 inline std::string clip(const std::string& name) {
   const std::filesystem::path path = shared_data() / "clips" / name;
   return std::filesystem::exists(path) ? path.string() : std::string();
@@ -109,7 +109,7 @@ inline bool have_program(const std::string& name) {
   return std::system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-// What a shell command prints.
+// Standard output of a shell command.
 inline std::string output_of(const std::string& command) {
   std::string text;
   FILE* pipe = popen(command.c_str(), "r");
@@ -122,13 +122,13 @@ inline std::string output_of(const std::string& command) {
   return text;
 }
 
-// Whether FFmpeg's program did what it was told.
+// Runs FFmpeg's program; whether it succeeded.
 inline bool ffmpeg(const std::string& words) {
   return std::system(("ffmpeg -v error -nostdin -y " + words + " </dev/null 2>/dev/null").c_str()) == 0;
 }
 
 struct Layout {
-  const char* name;  // in the syntax of test sources
+  const char* name;  // in test source syntax
   Chroma chroma;
 };
 inline constexpr Layout layouts[] = {
@@ -136,7 +136,7 @@ inline constexpr Layout layouts[] = {
 
 }  // namespace millrace::video::testing
 
-// Tests that need a real clip say so when it is not there.
+// Skips a test that needs a real clip if the clip is missing.
 #define MILLRACE_REQUIRE_CLIP(path)                                                                          \
   if ((path).empty())                                                                                        \
   GTEST_SKIP() << "SKIPPED FOR LACK OF DATA: set MILLRACE_SHARED to the folder that has clips/"

@@ -1,4 +1,4 @@
-// The containers and codecs that can be written.
+// The containers and codecs that millrace can write.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,42 +10,42 @@
 
 namespace millrace::video {
 
-// All text is FFmpeg's unless said otherwise.
+// All strings are FFmpeg's names unless noted.
 struct Container {
-  std::string_view suffix;  // of files: ".mp4"
+  std::string_view suffix;  // file name suffix: ".mp4"
   const char* muxer;
-  VideoCodec codec;  // where none is asked for
-  // Where that one cannot encode the frames, or is missing; automatic: there is no other.
+  VideoCodec codec;  // default codec
+  // Used if the default cannot encode the frames or is missing; automatic: no fallback.
   VideoCodec fallback = VideoCodec::automatic;
-  bool iso = false;       // of MPEG-4's family: times in few bits, an index at the end
-  bool matroska = false;  // or WebM
+  bool iso = false;       // MPEG-4 family: times in few bits, index at the end
+  bool matroska = false;  // Matroska or WebM
 };
 
 [[nodiscard]] std::span<const Container> containers();
-// By the name of a file; null where none.
+// Chooses by file name; null if none fits.
 [[nodiscard]] const Container* container_of(std::string_view file);
-// Refuses what is there and is no file, where the container is finished at its beginning.
+// Refuses an existing path that is not a regular file if the container must seek back to finish its header.
 [[nodiscard]] Status check_destination(const Container& container, const std::string& output);
 
 struct Codec {
   VideoCodec codec;
-  std::string_view name;   // of ours: "h264"
-  std::string_view title;  // "H.264"
+  std::string_view name;   // our name: "h264"
+  std::string_view title;  // for display: "H.264"
   const char* encoder;
-  // Constant quality: the highest value, which is the worst; 0 where there is none. And what looks like the
-  // original.
+  // Constant quality: the highest (worst) value, 0 if the codec has none, and the value that is visually
+  // lossless.
   int most_crf = 0;
   int default_crf = 0;
-  const char* preset_option = nullptr;  // none: it has no presets
+  const char* preset_option = nullptr;  // null: no presets
   const char* default_preset = nullptr;
   std::span<const std::string_view> presets;
-  bool bitrate = false;  // may be asked for
+  bool bitrate = false;  // whether a bit rate may be set
 };
 
 [[nodiscard]] std::span<const Codec> codecs();
-// Of any but `automatic`.
+// Accepts any codec but `automatic`.
 [[nodiscard]] const Codec& kind_of(VideoCodec codec);
-// The one that was asked for, or else the usual one.
+// The requested codec, or the container's default.
 [[nodiscard]] const Codec& codec_for(const Container& container, VideoCodec asked);
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// What pictures of FFmpeg say about their colours, and formats of ours.
+// Converts colour tags between FFmpeg's pictures and our formats.
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
@@ -7,23 +7,24 @@
 
 namespace millrace::video {
 
-// Fills in the colour tags of a format that already has its size. Y'CbCr keeps what the picture says. RGB
-// becomes Y'CbCr of limited range, what every player expects of video, by the matrix that players assume of
-// untagged video of that size: BT.709 from 1280 columns or 577 rows on, else BT.601 (of wide-gamut pictures
-// BT.2020); both are tagged. So a player that heeds the tags and one that does not agree.
+// Fills in the colour tags of a format whose size is set. Y'CbCr keeps the picture's tags. RGB becomes
+// limited-range Y'CbCr, which every player expects of video. Its matrix is the one that players assume for
+// untagged video of that size: BT.709 from 1280 columns or 577 rows on, else BT.601 (BT.2020 for wide-gamut
+// pictures). Range and matrix are both tagged, so players that honour tags and players that ignore them
+// agree.
 void read_color_tags(const AVFrame& picture, const PixelMapping& mapping, FrameFormat& format);
 
-// In which order fields are shown: as the picture says it, or else its stream.
+// The field order of the picture, or else of its stream.
 [[nodiscard]] FieldOrder read_field_order(const AVFrame& picture, AVFieldOrder of_stream);
 [[nodiscard]] AVFieldOrder to_ffmpeg(FieldOrder order);
 
-// The other way round, for an encoder of pictures.
+// Sets the encoder's colour tags from the format.
 void write_color_tags(const FrameFormat& format, AVCodecContext& encoder);
 
-// The same for one of its pictures, where some encoders look.
+// Also tags the picture, because some encoders look there.
 void write_color_tags(const AVCodecContext& encoder, AVFrame& picture);
 
-// Whether any of primaries, transfer and matrix is known.
+// Whether primaries, transfer or matrix is known.
 [[nodiscard]] bool has_color_description(const FrameFormat& format);
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// DecoderSession: one of FFmpeg's decoders, given packets by number.
+// DecoderSession: an FFmpeg decoder whose packets are numbered.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,24 +12,24 @@
 
 namespace millrace::video {
 
-// Not thread-safe. Codes are FFmpeg's.
+// Not thread-safe. Return codes are FFmpeg's.
 class DecoderSession {
  public:
-  // `headers` stand for those that the container does not hold; may be empty.
+  // `headers` replace codec headers missing from the container; may be empty.
   [[nodiscard]] static Result<std::unique_ptr<DecoderSession>> open(Demuxer& demuxer, int threads,
                                                                     const std::vector<std::uint8_t>& headers);
 
-  // With several threads what goes wrong shows late, by a code that belongs to some packet before, or by a
-  // message alone. With one it shows before the next packet is sent.
+  // With several threads, errors appear late: as a code that belongs to an earlier packet, or only as a
+  // message. With one thread, they appear before the next packet is sent.
   [[nodiscard]] bool has_threads() const { return context_->thread_count > 1; }
 
-  // A lenient decoder takes references to what is not there for no error. Of effect with one thread only.
+  // A lenient decoder does not report references to missing pictures. Only works with one thread.
   [[nodiscard]] int send(const AVPacket& packet, std::int64_t number, bool lenient);
   void drain();
   [[nodiscard]] bool is_draining() const { return draining_; }
-  // The picture's reordered_opaque is its packet's number.
+  // The picture's reordered_opaque is the number of its packet.
   [[nodiscard]] int receive(AVFrame& picture) { return avcodec_receive_frame(context_.get(), &picture); }
-  // Forgets packets and pictures.
+  // Forgets all packets and pictures.
   void flush();
 
   [[nodiscard]] std::vector<FfmpegMessages::Message> messages() { return messages_.take(); }
@@ -38,7 +38,7 @@ class DecoderSession {
  private:
   DecoderSession() = default;
 
-  FfmpegMessages messages_;  // behind the context, whose threads speak until they end
+  FfmpegMessages messages_;  // declared after the context, whose threads log until they end
   FfmpegPtr<AVCodecContext> context_;
   bool draining_ = false;
 };

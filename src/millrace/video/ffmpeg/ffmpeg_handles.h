@@ -1,4 +1,4 @@
-// Ownership of FFmpeg's C structures, and its error codes in words.
+// Owning pointers for FFmpeg's C structures, and FFmpeg's error codes as text.
 #pragma once
 
 #include <memory>
@@ -28,14 +28,14 @@ struct FfmpegDelete {
 };
 template <class T> using FfmpegPtr = std::unique_ptr<T, FfmpegDelete>;
 
-// A context for writing is freed, not closed.
+// A muxer's context is freed, not closed.
 struct MuxerDelete {
   void operator()(AVFormatContext* format) const { avformat_free_context(format); }
 };
 using MuxerPtr = std::unique_ptr<AVFormatContext, MuxerDelete>;
 
-// Of muxers. Experimental is what FFmpeg called FLAC, TrueHD and stereo video in .mp4 before their
-// specifications were final.
+// For muxers. "Experimental" allows FLAC, TrueHD and stereo video in .mp4, which older FFmpeg versions
+// allowed only in this mode.
 inline constexpr int muxer_compliance = FF_COMPLIANCE_EXPERIMENTAL;
 
 [[nodiscard]] inline std::string ffmpeg_message(int code) {

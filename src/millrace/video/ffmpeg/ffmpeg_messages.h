@@ -1,4 +1,5 @@
-// What FFmpeg says while it reads and decodes. Much of what it finds wrong is told by a message alone.
+// FfmpegMessages: collects FFmpeg's log messages during reading and decoding. FFmpeg reports many errors only
+// there.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,15 +11,15 @@
 
 namespace millrace::video {
 
-// Hears the errors of the decoders and demuxers whose `opaque` points to it, in whatever thread they are
-// said, from construction to destruction. FFmpeg has one place for messages in the whole process: while this
-// room reads videos nothing is printed there.
+// From construction to destruction, collects the errors of the decoders and demuxers whose `opaque` points to
+// it, from any thread. FFmpeg has a single log callback per process, so this module prints nothing while it
+// reads videos.
 class FfmpegMessages {
  public:
   struct Message {
-    std::int64_t at = 0;     // a decoder's packet, by reordered_opaque; a demuxer's place in the file
-    bool concealed = false;  // of a decoder: a part of the picture is made up
-    bool left_out = false;   // of a demuxer: a part of a playlist is not read
+    std::int64_t at = 0;     // decoder: packet number, by reordered_opaque; demuxer: position in the file
+    bool concealed = false;  // decoder: part of the picture is concealed
+    bool left_out = false;   // demuxer: part of a playlist is not read
     std::string text;        // one line
   };
 
@@ -27,7 +28,7 @@ class FfmpegMessages {
   FfmpegMessages& operator=(const FfmpegMessages&) = delete;
   ~FfmpegMessages();
 
-  // What was said since the last call. Any thread.
+  // Returns and clears the messages since the last call. Call it from any thread.
   [[nodiscard]] std::vector<Message> take();
 
   void add(Message message);
@@ -37,8 +38,8 @@ class FfmpegMessages {
   std::vector<Message> messages_;
 };
 
-// Loads FFmpeg, makes it silent for the whole process, and its messages heard. Comes before anything else is
-// asked of it, wherever an error can be told.
+// Loads FFmpeg, silences it for the whole process and installs the log callback. Must precede every other use
+// of FFmpeg, at a point that can still return an error.
 [[nodiscard]] Status hear_ffmpeg();
 
 }  // namespace millrace::video

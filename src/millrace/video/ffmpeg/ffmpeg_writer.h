@@ -1,4 +1,4 @@
-// Encodes into .mp4, .mkv and the like by the FFmpeg libraries.
+// Encodes into .mp4, .mkv and similar files with FFmpeg's libraries.
 #pragma once
 
 #include "millrace/base/output_file.h"
@@ -11,20 +11,20 @@
 
 namespace millrace::video {
 
-// What a container, a codec and a frame format make together.
+// The encoding settings that follow from a container, a codec and a frame format.
 struct EncoderChoice {
   const Container* container = nullptr;
   const Codec* codec = nullptr;
   int pixel_format = -1;  // AVPixelFormat
-  int slices = 0;         // of a picture; 0: as the encoder likes
-  std::string fallback;   // as of WrittenAs
+  int slices = 0;         // per picture; 0: the encoder's default
+  std::string fallback;   // see WrittenAs
 };
 
-// Usage error where the combination is impossible; it names an output that is possible.
+// If the combination is impossible, returns a usage error that suggests a possible output.
 [[nodiscard]] Result<EncoderChoice> choose_encoder(std::string_view output, const Container& container,
                                                    const FrameFormat& format, const WriterOptions& options);
 
-// Without the size.
+// Leaves the size unset.
 [[nodiscard]] WrittenAs written_as(const EncoderChoice& choice);
 
 [[nodiscard]] Result<std::unique_ptr<FrameWriter>> open_ffmpeg_writer(std::unique_ptr<OutputFile> file,

@@ -1,4 +1,4 @@
-// Copies FFmpeg's decoded pictures into frames, converting those that have no equal.
+// FrameConverter: copies decoded pictures into frames and converts pixel formats that FrameFormat lacks.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,18 +14,18 @@ class FrameConverter {
  public:
   FrameConverter() = default;
 
-  // From pictures of these pixels, whose size is the format's, to frames of that format, turned.
+  // Converts pictures of this pixel format and the format's size to frames of that format, rotated.
   [[nodiscard]] static Result<FrameConverter> make(const FrameFormat& format, AVPixelFormat pixels,
                                                    const Orientation& orientation = {});
 
-  // The picture is of the size and pixel format given to make(), the frame of the format turned. Fails where
-  // memory is out.
+  // The picture must have the size and pixel format given to make(), the frame the rotated format. Fails if
+  // memory runs out.
   [[nodiscard]] Status convert(const AVFrame& picture, Frame& frame);
 
  private:
-  FfmpegPtr<SwsContext> scaler_;  // none where planes are copied
+  FfmpegPtr<SwsContext> scaler_;  // null if planes are copied
   Orientation orientation_;
-  std::unique_ptr<FramePool> unturned_;  // where the scaler writes what is then turned
+  std::unique_ptr<FramePool> unturned_;  // destination of the scaler before rotation
 };
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// Frames of ours as FFmpeg's pictures.
+// Wraps or converts our frames as FFmpeg pictures.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -7,10 +7,10 @@
 
 namespace millrace::video {
 
-// From frames of one format to frames of another that has other samples.
+// Converts frames to a format with other samples.
 class FrameScaler {
  public:
-  // The formats differ in chroma and bits alone.
+  // The formats may differ only in chroma and bits.
   [[nodiscard]] static Result<FrameScaler> make(const FrameFormat& from, const FrameFormat& to);
   void scale(const Frame& from, const Frame& to) const;
 
@@ -18,19 +18,20 @@ class FrameScaler {
   FfmpegPtr<SwsContext> scaler_;
 };
 
-// Pictures of one pixel format for an encoder.
+// Makes pictures of one pixel format for an encoder.
 class FramePicture {
  public:
   FramePicture() = default;
-  // Fails where frames of this format cannot become such pictures, or memory is out.
+  // Fails if frames of this format cannot become such pictures, or if memory runs out.
   [[nodiscard]] static Result<FramePicture> make(const FrameFormat& format, AVPixelFormat pixels);
 
-  // Of this frame, which must outlive its use; valid until the next call. Null where memory is out.
+  // Returns the picture of this frame, which must outlive its use. Valid until the next call. Null if memory
+  // runs out.
   [[nodiscard]] AVFrame* of(const Frame& frame);
 
  private:
   FfmpegPtr<AVFrame> picture_;
-  FfmpegPtr<SwsContext> scaler_;  // none where planes are passed on
+  FfmpegPtr<SwsContext> scaler_;  // null if planes are passed on
   AVPixelFormat pixels_ = AV_PIX_FMT_NONE;
 };
 

@@ -1,13 +1,14 @@
-// What a packet of H.264 says of itself, without decoding it.
+// Inspects H.264 packets without decoding them.
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 
 namespace millrace::video {
 
-// Whether it begins an IDR picture, behind which nothing refers to what came before: neither pictures nor the
-// order to forget one. Other key pictures (open groups of pictures) have a recovery point alone. `parameters`
-// are its stream's. Also if they and the packet are damaged: false.
+// Whether the packet begins an IDR picture. Nothing after an IDR picture refers to anything before it:
+// neither to pictures nor to commands that drop one. Other keyframes (open groups of pictures) have only a
+// recovery point. `parameters` belong to the packet's stream. Returns false for damaged parameters or
+// packets.
 // Source: ITU-T H.264, 7.3.1 and annex B; ISO/IEC 14496-15, 5.3.3.
 [[nodiscard]] bool begins_idr_picture(const AVPacket& packet, const AVCodecParameters& parameters);
 

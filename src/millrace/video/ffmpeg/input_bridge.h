@@ -1,4 +1,4 @@
-// InputBridge: the bytes that FFmpeg's demuxers read.
+// InputBridge: supplies bytes to FFmpeg's demuxers.
 #pragma once
 
 #include "millrace/base/input_file.h"
@@ -10,8 +10,8 @@
 
 namespace millrace::video {
 
-// Feeds FFmpeg from an InputFile, so that waits can be cancelled and read errors told from damage. Stays at
-// its address while FFmpeg uses it.
+// Feeds FFmpeg from an InputFile, so that waits can be cancelled and read errors can be told from damage.
+// Must not move while FFmpeg uses it.
 class InputBridge {
  public:
   explicit InputBridge(std::unique_ptr<InputFile> file);
@@ -19,11 +19,11 @@ class InputBridge {
   InputBridge& operator=(const InputBridge&) = delete;
   ~InputBridge() = default;
 
-  // Null where memory is out.
+  // Null if memory runs out.
   [[nodiscard]] AVIOContext* io() { return io_.get(); }
   [[nodiscard]] InputFile& file() { return *file_; }
   [[nodiscard]] const InputFile& file() const { return *file_; }
-  // Why reading failed, once it did.
+  // The first read error, if any.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:

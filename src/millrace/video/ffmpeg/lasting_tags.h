@@ -1,4 +1,4 @@
-// Tags of a file that still hold when its frames go into another one.
+// Selects the tags of a file that stay true when its frames go into another file.
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
@@ -8,10 +8,10 @@
 
 namespace millrace::video {
 
-// Adds them to `to`: all but those that say what the file's container, encoder or statistics were.
+// Copies tags to `to`, except those about the file's container, encoder or statistics.
 void copy_lasting_tags(const AVDictionary* from, AVDictionary*& to);
 
-// In words, where `container` has any, or chapters: "2 chapters", "metadata (title, artist)".
+// Describes the chapters and tags, if any: "2 chapters", "metadata (title, artist)".
 [[nodiscard]] std::vector<std::string> chapters_and_tags(std::size_t chapters, const AVDictionary* tags);
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// How often an animation is played.
+// The loop count of animations.
 #pragma once
 
 #include "millrace/video/frame/properties.h"
@@ -10,17 +10,17 @@
 
 namespace millrace::video {
 
-// The name of it among the properties of a video.
+// Name of the property.
 inline constexpr std::string_view loop_count_name = "Loop count";
 
-// Of a GIF or APNG by the beginning of its file, 0: without end; none: it is neither, or does not say it
-// there.
+// Reads the loop count of a GIF or APNG from the start of its file. 0: endless. None: another kind of file,
+// or no count there.
 [[nodiscard]] std::optional<std::uint32_t> loop_count_of(std::span<const std::uint8_t> start);
 
 [[nodiscard]] std::optional<std::uint32_t> find_loop_count(const Properties& properties);
 void set_loop_count(Properties& properties, std::uint32_t times);
 
-// The number by which FFmpeg's muxer is told: -1 for once, 0 for ever, else how often it is repeated.
+// The option value for FFmpeg's muxer: -1 for once, 0 for endless, else the number of repeats.
 [[nodiscard]] int gif_muxer_loop(std::uint32_t times);
 
 }  // namespace millrace::video

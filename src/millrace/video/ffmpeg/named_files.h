@@ -1,4 +1,4 @@
-// NamedFiles: what a file that names others, such as an HLS playlist, may open.
+// NamedFiles: restricts the files that a playlist, such as HLS, may open.
 #pragma once
 
 #include "millrace/base/input_file.h"
@@ -12,27 +12,27 @@
 
 namespace millrace::video {
 
-// Lets a demuxer open regular files in the folder of the user's file, or below it, and nothing else: no
-// network address, no other folder, no pipe. What is refused or cannot be opened is an error, even if FFmpeg
-// goes on without it. Ends FFmpeg's own waits once the user's file is stopped.
+// Lets a demuxer open only regular files in or below the folder of the user's file: no network addresses,
+// other folders or pipes. A file that is refused or cannot be opened is an error, even if FFmpeg goes on
+// without it. Ends FFmpeg's own waits when the user's file is stopped.
 //
 //   NamedFiles named(file);
 //   named.guard(*context, options);  // before avformat_open_input()
 //   ...
 //   if (named.error()) return std::unexpected(*named.error());
 //
-// Stays at its address, and outlives the context.
+// Must not move, and must outlive the context.
 class NamedFiles {
  public:
-  // `file` is the user's, and outlives this object.
+  // `file` is the user's and must outlive this object.
   explicit NamedFiles(const InputFile& file) : file_(file) {}
   NamedFiles(const NamedFiles&) = delete;
   NamedFiles& operator=(const NamedFiles&) = delete;
   ~NamedFiles() = default;
 
-  // Adds to the options that the context is opened with.
+  // Adds to the options for opening the context.
   void guard(AVFormatContext& context, FfmpegPtr<AVDictionary>& options);
-  // The first that was refused, or could not be opened or read.
+  // The first file that was refused, or could not be opened or read.
   [[nodiscard]] std::optional<Error> error() const;
 
  private:
@@ -47,8 +47,8 @@ class NamedFiles {
   std::optional<Error> error_;
 };
 
-// Why files of this demuxer are not read at all, in words behind the file's name: it opens others in ways
-// that NamedFiles cannot see. Null for the others.
+// Why files of this demuxer are refused, as words to follow the file's name: it opens other files in ways
+// that NamedFiles cannot see. Null for all other demuxers.
 [[nodiscard]] const char* why_refused(const AVInputFormat& demuxer);
 
 }  // namespace millrace::video

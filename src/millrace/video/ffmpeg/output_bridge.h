@@ -1,4 +1,4 @@
-// OutputBridge: where the bytes go that FFmpeg's muxers write.
+// OutputBridge: takes the bytes that FFmpeg's muxers write.
 #pragma once
 
 #include "millrace/base/output_file.h"
@@ -10,8 +10,7 @@
 
 namespace millrace::video {
 
-// Takes what FFmpeg writes into an OutputFile, and keeps the first error. Stays at its address while FFmpeg
-// uses it.
+// Passes FFmpeg's output to an OutputFile and keeps the first error. Must not move while FFmpeg uses it.
 class OutputBridge {
  public:
   explicit OutputBridge(std::unique_ptr<OutputFile> file);
@@ -19,12 +18,12 @@ class OutputBridge {
   OutputBridge& operator=(const OutputBridge&) = delete;
   ~OutputBridge() = default;
 
-  // Null where memory is out.
+  // Null if memory runs out.
   [[nodiscard]] AVIOContext* io() { return io_.get(); }
   [[nodiscard]] OutputFile& file() { return *file_; }
-  // Up to the end of the file, without what FFmpeg still has.
+  // Size of the file so far, without bytes still buffered by FFmpeg.
   [[nodiscard]] std::uint64_t bytes() const { return end_; }
-  // Why writing failed, once it did.
+  // The first write error, if any.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:

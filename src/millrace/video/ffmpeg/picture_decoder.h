@@ -1,4 +1,4 @@
-// PictureDecoder: the good pictures of a video, and what was lost between them.
+// PictureDecoder: decodes the intact pictures of a video and records what was lost between them.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -17,31 +17,31 @@
 
 namespace millrace::video {
 
-// Packets are numbered as they are read, and the decoder hands each picture its packet's number back. They
-// are kept until two later key frames were delivered, so that what is not delivered yet can be decoded again.
+// Packets are numbered in reading order, and the decoder returns the number with each picture. Packets are
+// kept until two later keyframes are delivered, so that pictures not delivered yet can be decoded again.
 //
-// A decoder with several threads tells of damage late, in part, or by a message alone. At the first sign of
-// it, one without threads decodes the same packets again, and only its verdict counts.
+// A multithreaded decoder reports damage late, in part, or only by a message. At the first sign of damage, a
+// single-threaded decoder decodes the same packets again, and only its verdict counts.
 //
-// A decoder that fails at a packet drops the picture that it was about to give. So it then decodes again, up
-// to that packet: all that was decoded before is good, and whatever comes behind may refer to what is lost,
-// until one picture does not: a key frame or recovery point.
+// A decoder that fails at a packet drops the picture that it was about to return. Then decoding is repeated
+// up to that packet. All pictures before it are good. Pictures after it may refer to lost ones, until a
+// keyframe or recovery point that does not.
 //
-// A video that begins between two key frames is one that has lost what came before, whatever is to be done
-// about damage: no program could decode these pictures.
+// A video that begins between two keyframes has lost the pictures before. That is not treated as damage,
+// whatever OnDamage says, because no program could decode these pictures.
 class PictureDecoder {
  public:
-  // `demuxer` outlives this object.
+  // `demuxer` must outlive this object.
   PictureDecoder(Demuxer& demuxer, const ReaderOptions& options) : demuxer_(demuxer), options_(options) {}
 
   [[nodiscard]] Status open();
 
-  // The next good picture; false at the end.
+  // Moves to the next good picture; false at the end.
   [[nodiscard]] Result<bool> next();
 
   // Valid until the next call of next().
   [[nodiscard]] AVFrame& picture() { return *picture_; }
-  // As the video itself says; 0 where it does not.
+  // The frame rate stated in the bitstream; 0 if none.
   [[nodiscard]] AVRational coded_frame_rate() const { return coded_frame_rate_; }
   [[nodiscard]] const Losses& losses() const { return losses_; }
 
@@ -52,21 +52,21 @@ class PictureDecoder {
     bool key = false;
     bool delivered = false;
     bool lost = false;
-    std::optional<std::string> damage;  // that the container or a checksum shows
-    std::optional<std::string> gap;     // something may be missing before it
+    std::optional<std::string> damage;  // shown by the container or a checksum
+    std::optional<std::string> gap;     // why packets may be missing before it
   };
-  // The first thing that is wrong. Whatever came before is delivered first.
+  // The first defect. All good pictures before it are delivered first.
   struct Damage {
-    std::int64_t at = 0;  // the packet's number
-    bool itself = true;   // and not only what should stand before it
+    std::int64_t at = 0;  // packet number
+    bool itself = true;   // the packet itself is damaged, not only the data before it
     std::string what;
   };
-  // Pictures missing from there on, until a good one is shown.
+  // A run of missing pictures, up to the next good one.
   struct Hole {
-    bool at_start = false;            // of the video, for lack of what came before
-    std::optional<std::int64_t> key;  // number of the key packet from which on pictures may be good again
-    std::int64_t lost = 0;            // packets that came to nothing
-    std::vector<std::int64_t> shown;  // when the packets since would be shown, where they say so
+    bool at_start = false;            // at the start of the video, because earlier pictures are missing
+    std::optional<std::int64_t> key;  // number of the key packet at which pictures may be good again
+    std::int64_t lost = 0;            // packets that gave no picture
+    std::vector<std::int64_t> shown;  // presentation times of the packets since, if known
   };
   enum class Verdict { deliver, drop, stop };
 
@@ -102,37 +102,37 @@ class PictureDecoder {
   ReaderOptions options_;
   std::unique_ptr<DecoderSession> session_;
   FfmpegPtr<AVFrame> picture_;
-  std::vector<std::uint8_t> headers_;  // of a bare stream
+  std::vector<std::uint8_t> headers_;  // of a raw bitstream
   AVRational coded_frame_rate_{0, 1};
 
-  std::deque<Packet> packets_;  // from which all that was not delivered can be decoded
-  std::int64_t first_ = 0;      // number of the first of them
-  std::int64_t next_ = 0;       // to be decoded
-  std::int64_t last_key_ = 0;   // number of the last key frame delivered
+  std::deque<Packet> packets_;  // enough to decode everything not delivered yet
+  std::int64_t first_ = 0;      // number of packets_.front()
+  std::int64_t next_ = 0;       // number of the next packet to decode
+  std::int64_t last_key_ = 0;   // number of the last keyframe delivered
   std::size_t kept_bytes_ = 0;
-  bool can_decode_again_ = true;  // unless they became too many
+  bool can_decode_again_ = true;  // false once too many packets had to be kept
   bool at_end_ = false;           // of the file
   std::optional<std::string> wrong_at_end_;
 
-  // Of the session since it began or was flushed.
-  std::set<std::int64_t> doubtful_;               // packets that it complained about
-  std::optional<std::int64_t> session_key_time_;  // of its first key packet
-  bool begins_good_ = false;                      // at a packet known to be good
+  // About the current session, since it began or was flushed.
+  std::set<std::int64_t> doubtful_;               // packets it complained about
+  std::optional<std::int64_t> session_key_time_;  // time of its first key packet
+  bool begins_good_ = false;                      // starts at a packet known to be good
 
   std::int64_t delivered_ = 0;
-  std::int64_t last_doubt_ = -1;  // number of the last packet that a decoder with threads complained about
+  std::int64_t last_doubt_ = -1;  // number of the last packet that a multithreaded decoder complained about
   int doubts_ = 0;
-  bool only_intra_ = true;  // of the pictures so far
+  bool only_intra_ = true;  // all pictures so far are intra-coded
   bool has_b_pictures_ = false;
   bool every_packet_is_key_ = false;
   bool seen_key_packet_ = false;
-  bool lenient_ = false;  // what the decoder alone calls an error is none
+  bool lenient_ = false;  // ignore errors that only the decoder reports
   std::optional<Hole> hole_;
   bool last_hole_at_start_ = false;
   std::optional<std::int64_t> last_dts_;  // of the packets read, in units of the stream
   std::optional<Damage> damage_;
   std::optional<std::int64_t> first_lost_time_;  // in units of the stream
-  std::optional<Error> broken_;                  // memory is out
+  std::optional<Error> broken_;                  // memory ran out
   bool is_animated_webp_ = false;
   Losses losses_;
 };

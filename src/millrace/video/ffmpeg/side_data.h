@@ -1,4 +1,4 @@
-// FFmpeg's side data and our properties.
+// Converts between FFmpeg's side data and our properties.
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
@@ -11,27 +11,27 @@
 
 namespace millrace::video {
 
-// Of the whole video: what its container says, and its first picture. By FFmpeg's names of side data in
-// streams.
+// Properties of the whole video, from the container and the first picture. Named by FFmpeg's names of stream
+// side data.
 [[nodiscard]] Properties read_stream_properties(const AVStream& stream, const AVFrame& picture);
 
-// Of one picture alone, as closed captions. Null where there is nothing.
+// Properties of this picture alone, such as closed captions. Null if there are none.
 [[nodiscard]] SharedProperties read_frame_properties(const AVFrame& picture);
 
-// How the video is to be turned before it is shown, as the ffmpeg program does; nothing where there is no
-// need or it is not by right angles. Degrees, clockwise, for people.
+// How to rotate the video for display, as the ffmpeg program does. None if it needs no rotation or the angle
+// is not a multiple of 90 degrees. rotation_degrees() is clockwise, for display.
 [[nodiscard]] std::optional<Orientation> orientation_of(const Properties& properties);
 [[nodiscard]] int rotation_degrees(const Properties& properties);
-// The frames are turned now.
+// Call it once the frames are rotated.
 void forget_orientation(Properties& properties);
 
-// The other way round. What a stream, or an encoder, has no place for is named in the result.
+// Writes properties to a stream. Returns the names of those that the stream or encoder cannot hold.
 [[nodiscard]] std::vector<std::string> write_stream_properties(const Properties& properties, AVStream& stream,
                                                                const AVOutputFormat& container);
 [[nodiscard]] std::vector<std::string> write_frame_properties(const Properties& properties, AVFrame& picture,
                                                               const AVCodec& encoder);
 
-// What libx265 writes into its stream of them, in its own words; empty where there is nothing.
+// The properties that libx265 writes into its bitstream, as its options; empty if there are none.
 [[nodiscard]] std::string x265_words(const Properties& properties);
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// TagChanges: what pictures of a video say otherwise than its format.
+// TagChanges: records pictures whose tags differ from the format of their video.
 #pragma once
 
 #include "millrace/video/frame/frame.h"
@@ -10,10 +10,10 @@
 namespace millrace::video {
 
 // In words, for the summary of a run: "sample shape from frame 25 on (4:3 after 1:1)". Each kind of change
-// once.
+// appears once.
 class TagChanges {
  public:
-  // Of frame `number`, whose picture says `now`; the video is taken for `like`.
+  // `now` holds the tags of frame `number`, `like` the format assumed for the video.
   void note(std::int64_t number, const FrameFormat& now, const FrameFormat& like);
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
 

@@ -1,4 +1,4 @@
-// TimedPictures: the good pictures of a video, each shown later than the one before.
+// TimedPictures: the good pictures of a video, with increasing presentation times.
 #pragma once
 
 #include "millrace/video/ffmpeg/picture_decoder.h"
@@ -10,24 +10,25 @@
 
 namespace millrace::video {
 
-// Like PictureDecoder, from which it takes them. Where a time is not as it should be, it decodes some
-// pictures ahead, to see what comes.
+// Wraps PictureDecoder. If a time is out of order, it decodes some pictures ahead to decide which time is
+// wrong.
 class TimedPictures {
  public:
-  // `demuxer` outlives this object.
+  // `demuxer` must outlive this object.
   TimedPictures(Demuxer& demuxer, const ReaderOptions& options) : decoder_(demuxer, options) {}
 
   [[nodiscard]] Status open() { return decoder_.open(); }
-  // From the picture at hand on; before, times are those of the file. duration: of a frame, in units of time.
+  // Repairs times from the current picture on; before, they are those of the file. duration: of a frame, in
+  // units of time.
   void put_in_order(std::int64_t duration);
 
-  // The next good picture; false at the end.
+  // Moves to the next good picture; false at the end.
   [[nodiscard]] Result<bool> next();
-  // Its best_effort_timestamp is when it is shown. Valid until the next call of next().
+  // Its best_effort_timestamp is the presentation time. Valid until the next call of next().
   [[nodiscard]] AVFrame& picture() { return *picture_; }
 
   [[nodiscard]] AVRational coded_frame_rate() const { return decoder_.coded_frame_rate(); }
-  // Up to the last picture that is decoded.
+  // Up to the last decoded picture.
   [[nodiscard]] const Losses& losses() const { return decoder_.losses(); }
 
  private:
@@ -37,7 +38,7 @@ class TimedPictures {
   FfmpegPtr<AVFrame> picture_;
   std::optional<SteadyTimes> times_;
   std::deque<FfmpegPtr<AVFrame>> ahead_;
-  std::optional<Result<bool>> end_;  // what the decoder said instead of a picture
+  std::optional<Result<bool>> end_;  // end or error from the decoder
 };
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// What a file has beside the frames that are read.
+// Describes the content of a file that is not read.
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
@@ -8,8 +8,8 @@
 
 namespace millrace::video {
 
-// In words, of the other streams, chapters and tags of `container` unless they are taken too, and of what the
-// first `picture` of `stream` has that frames have no place for: "1 stream of audio", "alpha".
+// Names, in words, the other streams, chapters and tags of `container` unless they are copied too. Also names
+// features of the first `picture` of `stream` that frames cannot hold: "1 stream of audio", "alpha".
 [[nodiscard]] std::vector<std::string> unread_content(const AVFormatContext& container,
                                                       const AVStream& stream, const AVFrame& picture,
                                                       bool other_streams_taken);

@@ -1,4 +1,4 @@
-// What a file's times count in, and how its container is told of them.
+// WriterClock: the time base of a written file.
 #pragma once
 
 #include "millrace/video/ffmpeg/coded_kinds.h"
@@ -9,19 +9,19 @@
 
 namespace millrace::video {
 
-// From the times of a PresentationClock to those that an encoder and a container are given. A value.
+// Converts PresentationClock times to times for the encoder and the container. A value type.
 class WriterClock {
  public:
   WriterClock(const FrameFormat& format, const Container& container);
 
-  // Of the presentation clock.
+  // Time base of the presentation clock.
   [[nodiscard]] AVRational base() const { return base_; }
-  // Of the file. That of the timestamps, so that they stay what they are; but .mp4 and .mov have few bits for
-  // the time between two frames, which units of a microsecond would soon use up.
+  // Time base of the file: that of the timestamps, so that they stay exact. But .mp4 and .mov have few bits
+  // for the time between two frames, which units of a microsecond would soon exhaust.
   [[nodiscard]] AVRational time_base() const { return time_base_; }
-  // In units of the file, from those of the presentation clock.
+  // Converts from the presentation clock to units of the file.
   [[nodiscard]] std::int64_t at(std::int64_t time) const { return av_rescale_q(time, base_, time_base_); }
-  // Of a frame at the frame rate, at least 1 unit of the file.
+  // One frame duration at the frame rate, at least 1 unit of the file.
   [[nodiscard]] std::int64_t frame_duration() const { return duration_; }
 
  private:
@@ -30,7 +30,7 @@ class WriterClock {
   std::int64_t duration_;
 };
 
-// What the containers have to be told, before their header is written.
+// Sets the muxer's timing options. Call it before the header is written.
 void set_up_muxer(AVFormatContext& muxer, const Container& container, const FrameFormat& format,
                   const WriterClock& clock, AVStream& stream);
 

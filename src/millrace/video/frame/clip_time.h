@@ -1,4 +1,4 @@
-// Times as people write them.
+// Parses times on the command line.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -8,8 +8,8 @@
 
 namespace millrace::video {
 
-// "12.5" seconds, "1:30" or "0:01:30.25": microseconds, not negative, less than 100 years. A usage error that
-// calls the time `name`.
+// Returns the microseconds of "12.5" (seconds), "1:30" or "0:01:30.25": not negative, less than 100 years.
+// Fails with a usage error that calls the time `name`.
 [[nodiscard]] Result<std::int64_t> parse_clip_time(std::string_view text, std::string_view name);
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// ClockJumps: the one clock of a file whose own clock runs back, as of recordings that were joined byte by
+// ClockJumps: one continuous clock for a file whose timestamps jump back, such as recordings joined byte by
 // byte.
 #pragma once
 
@@ -9,35 +9,36 @@
 
 namespace millrace::video {
 
-// Times in microseconds. Where the packets of a stream begin anew at an earlier time, what follows is moved
-// to behind all that came before, and so is what the other streams have from there on: by the same amount, so
-// that they stay in step. A value.
+// Times are in microseconds. If the packets of a stream restart at an earlier time, later packets are moved
+// to follow everything so far. The packets of the other streams move by the same amount, so that the streams
+// stay in step. A value type.
 class ClockJumps {
  public:
   struct Jump {
-    std::int64_t at = 0;    // on the one clock
+    std::int64_t at = 0;    // on the continuous clock
     std::int64_t back = 0;  // how far the file's clock ran back
   };
 
-  // For each packet in the order of the file. What its times are to be moved by.
+  // Returns the offset to add to the packet's times. Call it for each packet in file order.
   //
-  // dense: the stream has packets all the time, as pictures and sound. next_of_stream: when the packet behind
-  // it in the stream is decoded, where asked for: looks_ahead() says that it is needed.
+  // dense: the stream has packets all the time, such as pictures or sound. next_of_stream: decoding time of
+  // the stream's next packet; needed only if looks_ahead() says so.
   [[nodiscard]] std::int64_t place(std::size_t stream, std::int64_t decoded, std::int64_t duration,
                                    bool dense, std::optional<std::int64_t> next_of_stream);
-  // Whether the packet begins anew, or is far ahead, unless its time alone is wrong.
+  // Whether place() needs the stream's next packet: this one jumps back or far ahead, and its time alone may
+  // be wrong.
   [[nodiscard]] bool looks_ahead(std::size_t stream, std::int64_t decoded, bool dense) const;
-  // What packets without any time are to be moved by.
+  // The offset for packets that have no time at all.
   [[nodiscard]] std::int64_t moved_by(std::size_t stream) const;
 
   [[nodiscard]] const std::vector<Jump>& jumps() const { return jumps_; }
-  // The file is read from another place.
+  // Call it after a seek.
   void forget_places() { streams_.clear(); }
 
  private:
   struct Stream {
-    std::optional<std::int64_t> next;  // when a packet is due, on the one clock
-    std::size_t part = 0;              // in which part of the file it is
+    std::optional<std::int64_t> next;  // when the next packet is due, on the continuous clock
+    std::size_t part = 0;              // index of its part of the file
   };
   struct Part {
     std::int64_t moved_by = 0;
@@ -50,7 +51,7 @@ class ClockJumps {
   std::vector<Stream> streams_;
   std::vector<Part> parts_{Part{}};
   std::vector<Jump> jumps_;
-  std::int64_t end_ = 0;  // of all so far
+  std::int64_t end_ = 0;  // end of everything so far
 };
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// Frames of video as planes of integer code values: the currency between readers, the executor and writers.
+// Video frames as planes of integer code values: the data that readers, the executor and writers exchange.
 #pragma once
 
 #include "millrace/video/frame/properties.h"
@@ -12,45 +12,45 @@
 
 namespace millrace::video {
 
-// How many chroma samples there are for the luma samples of a frame.
+// Chroma subsampling.
 enum class Chroma { gray, c420, c422, c444 };
 
-// Sizes up to this are accepted, in luma samples.
+// Largest accepted width and height, in luma samples.
 inline constexpr int max_dimension = 32768;
 
-// The part of the code values that is used: all of them, or the one that video keeps to (of 8 bits 16 to 235
-// for luma and 16 to 240 for chroma).
+// The range of code values in use: all of them (full), or the usual range of video (limited: at 8 bits, 16 to
+// 235 for luma and 16 to 240 for chroma).
 enum class ColorRange { unspecified, limited, full };
 
-// Whether all rows of a frame are of one moment, or every second one is of a later: which of the two fields
-// is the earlier, the one with the topmost row or the other.
+// Whether all rows of a frame show the same moment (progressive) or every second row shows a later one. Top
+// first means that the field with the topmost row is the earlier one.
 enum class FieldOrder { unspecified, progressive, top_first, bottom_first };
 
-// How the samples of a plane are held. No reader makes and no writer takes anything but codes: numbers are
-// what a pipeline has between its filters, and go from one part of it to another.
+// How the samples of a plane are stored. Readers and writers use codes only. Numbers exist only inside a
+// pipeline, between filters and between its parts.
 enum class SampleForm {
   codes,    // code values
-  numbers,  // the floats that they stand for: 0 for the least and 1 for the greatest
-  nothing,  // a plane of chroma that has no colour left
+  numbers,  // floats: 0 for the lowest code and 1 for the highest
+  nothing,  // a chroma plane without any colour left
 };
-using SampleForms = std::array<SampleForm, 3>;  // of the planes, those included that a format does not have
+using SampleForms = std::array<SampleForm, 3>;  // per plane, including planes that a format does not have
 
-// What the code values of a frame mean, and when frames are shown. Code values run from 0 to 2^bits - 1
-// whatever the colour range is.
+// The meaning of a frame's code values, and its timing. Code values run from 0 to 2^bits - 1 in either colour
+// range.
 struct FrameFormat {
   int width = 0;   // luma samples, 1 to max_dimension
   int height = 0;  // luma samples, 1 to max_dimension
   Chroma chroma = Chroma::c420;
-  int bits = 8;             // of a code value, 8 to 16
+  int bits = 8;             // per code value, 8 to 16
   int rate_numerator = 25;  // frames per second, as a fraction
   int rate_denominator = 1;
-  // Seconds in a unit of Frame::timestamp, as a fraction. 0: frames have no timestamps, and follow each other
+  // Seconds per unit of Frame::timestamp, as a fraction. 0: frames have no timestamps and follow each other
   // at the frame rate.
   int time_base_numerator = 0;
   int time_base_denominator = 1;
-  // Carried through to the writer, never applied: what the input does not say, the output does not say. The
-  // shape of a sample, 0:1 when not known; the colour code points of ITU-T H.273, in which 2 stands for
-  // "unspecified"; where the samples of 4:2:0 chroma lie, 1 more than in H.273, 0 for "unspecified".
+  // Passed on to the writer, never applied. If the input leaves one unspecified, so does the output. Sample
+  // aspect ratio, 0:1 if unknown; colour code points of ITU-T H.273, with 2 for "unspecified"; chroma sample
+  // location for 4:2:0, which is the value of H.273 plus 1, with 0 for "unspecified".
   int aspect_numerator = 0;
   int aspect_denominator = 1;
   ColorRange range = ColorRange::unspecified;
@@ -69,7 +69,7 @@ struct FrameFormat {
   bool operator==(const FrameFormat&) const = default;
 };
 
-// What samples there are of a picture.
+// Chroma subsampling and bit depth.
 struct Samples {
   Chroma chroma = Chroma::c420;
   int bits = 8;
@@ -77,22 +77,22 @@ struct Samples {
   bool operator==(const Samples&) const = default;
 };
 
-// The format with other samples: where its chroma lies is no longer known where that is resampled.
+// The format with other samples. Resampling chroma makes its location unspecified.
 [[nodiscard]] FrameFormat with_samples(FrameFormat format, const Samples& samples);
 
 [[nodiscard]] int plane_count(Chroma chroma);
-// Whether it hands on anything but code values.
+// Whether every plane that the format hands on holds code values.
 [[nodiscard]] bool is_of_codes(const FrameFormat& format);
-// Whether a plane has samples to hand on.
+// Whether a plane has any samples stored.
 [[nodiscard]] bool holds(const FrameFormat& format, int plane);
 
-// Luma samples for each sample of the chroma planes: 1 or 2.
+// Luma samples per chroma sample, in each direction: 1 or 2.
 [[nodiscard]] int chroma_step_x(Chroma chroma);
 [[nodiscard]] int chroma_step_y(Chroma chroma);
 
 [[nodiscard]] int bytes_per_sample(const FrameFormat& format, int plane = 0);
 
-// Size of a plane: chroma planes of odd frames are rounded up, as H.264 and y4m do.
+// Size of a plane. Chroma planes of odd-sized frames are rounded up, as in H.264 and y4m.
 [[nodiscard]] int plane_width(const FrameFormat& format, int plane);
 [[nodiscard]] int plane_height(const FrameFormat& format, int plane);
 
@@ -102,7 +102,7 @@ struct Samples {
 // Bytes of memory a Frame of this format takes, padding included.
 [[nodiscard]] std::size_t frame_bytes(const FrameFormat& format);
 
-// Bytes of the samples that are held, rows and planes packed: what a frame takes in a file of uncompressed
+// Bytes of the stored samples with rows and planes packed: the size of a frame in a file of uncompressed
 // video.
 [[nodiscard]] std::size_t packed_bytes(const FrameFormat& format);
 
@@ -111,7 +111,7 @@ struct Samples {
 // "352x288 4:2:0 8 bit", for messages and reports.
 [[nodiscard]] std::string to_string(const FrameFormat& format);
 
-// One plane of samples, not owned: uint8_t for 8 bits, native-endian uint16_t above; float for numbers.
+// One plane of samples, not owned: uint8_t at 8 bits, native-endian uint16_t above; float for numbers.
 struct PlaneView {
   std::byte* data = nullptr;
   std::ptrdiff_t stride = 0;  // bytes from one row to the next
@@ -125,14 +125,14 @@ struct PlaneView {
 
 class FrameFreeList;
 
-// A frame owns its samples. Rows start at multiples of 64 bytes; what lies between the end of a row and the
-// next one is unspecified. The 64 bytes after the end of any row are the frame's own, for vector instructions
-// that overshoot; to write there destroys the next row. Moved, not copied; a moved-from frame is empty. Not
-// synchronised, but a frame may be destroyed in another thread than the one that made it.
+// A frame owns its samples. Rows start at multiples of 64 bytes; the padding between rows is unspecified. The
+// 64 bytes after the end of any row belong to the frame, so that vector instructions may overshoot. Writing
+// there overwrites the next row. Movable, not copyable; a moved-from frame is empty. Not synchronised, but
+// any thread may destroy a frame.
 class Frame {
  public:
   Frame() = default;
-  // Samples are uninitialised. Throws std::bad_alloc; where that must not be, take frames from a FramePool.
+  // Samples are uninitialised. Throws std::bad_alloc; to avoid exceptions, take frames from a FramePool.
   explicit Frame(const FrameFormat& format);
 
   [[nodiscard]] bool empty() const { return !samples_; }
@@ -143,16 +143,16 @@ class Frame {
   [[nodiscard]] Frame clone() const;
 
   std::int64_t index = 0;  // position in the stream, from 0
-  // When it is shown, in units of the format's time base, by the clock of the input, on which the first frame
-  // need not be at 0. None: one frame duration after the frame before.
+  // Presentation time in units of the format's time base, on the clock of the input, which need not start at
+  // 0. None: one frame duration after the previous frame.
   std::optional<std::int64_t> timestamp;
-  // Of this frame alone, as closed captions; may be null.
+  // Properties of this frame alone, such as closed captions; may be null.
   SharedProperties properties;
 
  private:
   friend class FramePool;
 
-  // Gives the memory back to the pool it came from, if it came from one.
+  // Returns the memory to its pool, if it came from one.
   struct Free {
     std::shared_ptr<FrameFreeList> home;
     void operator()(std::byte* memory) const;
@@ -165,8 +165,8 @@ class Frame {
   Samples samples_;
 };
 
-// Whether every code value is below 2^bits; true of numbers. Files with 9 to 15 bits keep them in 16-bit
-// words that can hold more.
+// Whether every code value is below 2^bits; always true for numbers. Files with 9 to 15 bits use 16-bit
+// words, which can hold larger values.
 [[nodiscard]] bool within_bit_depth(const Frame& frame);
 
 }  // namespace millrace::video

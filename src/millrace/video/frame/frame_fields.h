@@ -1,4 +1,4 @@
-// The order of fields of a single frame, where it is not that of its format: one of the frame's properties.
+// The field order of a single frame, if it differs from the format's. Stored as a property of the frame.
 #pragma once
 
 #include "millrace/video/frame/frame.h"
@@ -7,11 +7,12 @@
 
 namespace millrace::video {
 
-// What a frame has beside its samples, and this order.
+// Returns the properties with this field order added.
 [[nodiscard]] SharedProperties with_fields(const SharedProperties& properties, FieldOrder order);
-// None: it is as its format says.
+// None: the order of the format.
 [[nodiscard]] std::optional<FieldOrder> fields_of(const Frame& frame);
-// For what was made of the frame, or is written: readers name such frames, and no writer has a place for it.
+// Returns the properties without the field order. Use it for frames that were made from others or are
+// written: readers tag such frames, and no writer can store the tag.
 [[nodiscard]] SharedProperties without_fields(const SharedProperties& properties);
 
 }  // namespace millrace::video

@@ -1,5 +1,5 @@
-// Frames whose memory is used again. A video of any length is processed in the memory of the few frames that
-// are in flight at once, and none of them is handed back to the system and faulted in anew for the next.
+// A pool of frames that reuses their memory. A video of any length needs only the memory of the frames in
+// flight. The pool avoids returning memory to the system and faulting it in again.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -15,8 +15,7 @@ namespace millrace::video {
 [[nodiscard]] std::byte* allocate_samples(std::size_t bytes);
 void free_samples(std::byte* memory);
 
-// Where the memory of a pool's destroyed frames waits; outlives the pool as long as a frame of it lives.
-// Thread-safe.
+// The freed buffers of a pool. Outlives the pool as long as one of its frames lives. Thread-safe.
 class FrameFreeList {
  public:
   FrameFreeList() = default;
@@ -24,24 +23,24 @@ class FrameFreeList {
   FrameFreeList& operator=(const FrameFreeList&) = delete;
   ~FrameFreeList();
 
-  // Throws std::bad_alloc. Always of the same size. What is small comes several at once: see
-  // blocks_together().
+  // Throws std::bad_alloc. All calls must ask for the same size. Small buffers are allocated several at a
+  // time; see blocks_together().
   [[nodiscard]] std::byte* take(std::size_t bytes);
   void give_back(std::byte* memory) noexcept;
-  // Nobody will take any more: what waits, and what is given back from now on, goes to the system; of what
-  // came at once when the last of it is given back.
+  // Stops reuse. Free buffers, and those given back later, go to the system. Buffers that were allocated
+  // together are freed with the last of them.
   void close() noexcept;
-  [[nodiscard]] std::size_t buffers() const;  // that were in use at once, at most
+  [[nodiscard]] std::size_t buffers() const;  // peak number in use at once
 
  private:
-  // Of several buffers.
+  // One allocation that holds several buffers.
   struct Slab {
     std::byte* memory;
     std::size_t bytes;
-    std::size_t left;  // that were not released
+    std::size_t left;  // buffers not yet released
   };
 
-  // With the mutex held:
+  // Call these with the mutex held.
   void allocate(std::size_t bytes);
   void release(std::byte* memory) noexcept;
 
@@ -49,12 +48,12 @@ class FrameFreeList {
   std::vector<std::byte*> waiting_;
   std::vector<Slab> slabs_;
   std::size_t buffers_ = 0;  // made so far
-  std::size_t used_ = 0;     // that anybody has had
+  std::size_t used_ = 0;     // buffers handed out at least once
   bool closed_ = false;
 };
 
-// Makes frames of one format. A frame returns its memory by being destroyed, in any thread, even after the
-// pool itself is gone. The pool never holds more memory than was in use at once. Thread-safe.
+// Makes frames of one format. Destroying a frame returns its memory, from any thread and even after the pool
+// is gone. The pool never holds more memory than the peak in use. Thread-safe.
 class FramePool {
  public:
   explicit FramePool(const FrameFormat& format);
@@ -62,11 +61,11 @@ class FramePool {
   FramePool(const FramePool&) = delete;
   FramePool& operator=(const FramePool&) = delete;
 
-  // A frame with unspecified samples, index 0. Fails when memory is out.
+  // Returns a frame with unspecified samples and index 0. Fails if memory runs out.
   [[nodiscard]] Result<Frame> acquire();
 
   [[nodiscard]] const FrameFormat& format() const { return format_; }
-  [[nodiscard]] std::size_t buffers() const { return list_->buffers(); }  // that were in use at once, at most
+  [[nodiscard]] std::size_t buffers() const { return list_->buffers(); }  // peak number in use at once
 
  private:
   FrameFormat format_;

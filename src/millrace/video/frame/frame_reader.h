@@ -1,4 +1,4 @@
-// What delivers the frames of a video, one after the other.
+// FrameReader: delivers the frames of a video in order.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -13,42 +13,43 @@
 
 namespace millrace::video {
 
-// What to do where a video is damaged: end with an error behind the last good frame, or leave out what cannot
-// be decoded and go on with the next frame that refers to nothing lost.
+// How to treat a damaged video: stop with an error after the last good frame, or skip the damaged frames and
+// go on at the next frame that does not refer to lost ones.
 enum class OnDamage { stop, skip };
 
 class SideStreams;
 
 struct ReaderOptions {
-  // Threads the decoder may use, the calling one included. More than 1 makes a pool of the decoder's own.
+  // Threads the decoder may use, including the caller. With more than 1, the decoder makes its own pool.
   int decoder_threads = 1;
-  // Larger frames are refused, so that a damaged header cannot take all memory.
+  // Larger frames are refused, so that a damaged header cannot exhaust memory.
   std::size_t max_frame_bytes = std::size_t{1} << 30;
   OnDamage on_damage = OnDamage::stop;
-  // What frames are converted to; none: the nearest to what the video has.
+  // Convert frames to these samples. None: the nearest to the video's own.
   std::optional<Samples> samples;
-  // Turns and mirrors frames as the video asks for, by right angles; else that stays among its properties.
+  // Apply the video's rotation and mirroring tag, in steps of 90 degrees. If false, the tag stays in the
+  // properties.
   bool autorotate = true;
-  // Takes what a file has beside its video, for a writer (see make_side_streams()); none: it is not read.
+  // Receives the other streams of the file, for a writer (see make_side_streams()). Null: they are not read.
   std::shared_ptr<SideStreams> side_streams;
-  // Makes waiting for a pipe fail as interrupted, while opening and later, as cancel() does.
+  // Interrupts waits for a pipe, during opening and later, like cancel().
   std::stop_token stop;
 };
 
-// Frames of a video that were not delivered, and what was put right.
+// Frames that were not delivered, and clock jumps that were repaired.
 struct Losses {
-  std::int64_t at_start = 0;  // they refer to others from before the video begins, as where it was cut
-  std::int64_t damaged = 0;   // damaged, or referring to others that are (OnDamage::skip)
-  std::string first_damage;   // "frame 12: the data is incomplete"; also where no frame is known to be lost
-  std::int64_t clock_jumps =
-      0;  // where the file's clock ran back: what follows was moved to go on from there
+  std::int64_t at_start = 0;     // they refer to frames before the start, for example in a trimmed file
+  std::int64_t damaged = 0;      // damaged, or referring to damaged frames (OnDamage::skip)
+  std::string first_damage;      // "frame 12: the data is incomplete"; set even if no lost frame is known
+  std::int64_t clock_jumps = 0;  // times that the file's clock ran back; later frames were moved to continue
   std::string first_clock_jump;  // "at 3.960 s by 3.920 s"
 
   bool operator==(const Losses&) const = default;
 };
 
-// Delivers frames in order, with index 0, 1, 2, ... and all of one format. Frames come from a pool:
-// destroying them makes room for later ones. One thread at a time; cancel() from any.
+// Delivers frames in order, with indices 0, 1, 2, ... and one common format. Frames come from a pool;
+// destroying them makes room for later ones. Use it from one thread at a time; cancel() may be called from
+// any.
 class FrameReader {
  public:
   FrameReader() = default;
@@ -58,37 +59,37 @@ class FrameReader {
 
   [[nodiscard]] virtual const FrameFormat& format() const = 0;
 
-  // The next frame, or nullopt at the end. Only frames that are as they were encoded: those at the start that
-  // refer to others from before it are left out, and a damaged video delivers the frames before the damage,
-  // then an error that says which frame is damaged and how (or what OnDamage::skip says). After the end or an
-  // error every further call gives the same again.
+  // Returns the next frame, or nullopt at the end. Only intact frames are delivered. Frames at the start that
+  // refer to earlier, missing frames are left out. A damaged video delivers the frames before the damage,
+  // then an error that names the damaged frame and the cause; OnDamage::skip changes that. After the end or
+  // an error, every further call returns the same again.
   [[nodiscard]] virtual Result<std::optional<Frame>> next() = 0;
 
-  // Best effort: the next frame is shown at `time` or before, in units of the format's time base, and frames
-  // follow from there without a gap. Numbers of frames, and losses, count on. False, and nothing has changed,
-  // where that cannot be.
+  // Seeks, best effort: the next frame is the one shown at `time` (in units of the format's time base) or an
+  // earlier one, and no frame is skipped from there on. Frame indices and losses keep counting. Returns
+  // false, with nothing changed, if seeking is impossible.
   [[nodiscard]] virtual bool seek(std::int64_t /*time*/) { return false; }
 
-  // No more frames are wanted: what goes beside them is read up to where they end.
+  // Call it if no more frames are needed: reads the other streams up to the end of the delivered frames.
   virtual void complete_side_streams() {}
 
-  // How many frames there will be, where a header says so or it follows from sizes. May be wrong.
+  // The expected number of frames, if a header states it or it follows from sizes. May be wrong.
   [[nodiscard]] virtual std::optional<std::int64_t> frame_count_hint() const { return std::nullopt; }
 
-  // The same, and where neither is so an estimate by what was read so far, which the next frame may change.
-  // By the thread of next().
+  // Like frame_count_hint(), with a fallback: an estimate from the frames read so far, which the next frame
+  // may change. Call it from the thread of next().
   [[nodiscard]] virtual std::optional<std::int64_t> frames_expected() const { return frame_count_hint(); }
 
-  // What the whole video has beside what its format says; null where there is nothing.
+  // Properties of the whole video that its format does not hold; null if there are none.
   [[nodiscard]] virtual SharedProperties properties() const { return nullptr; }
 
-  // What the video has beside its frames, in words, as "1 stream of audio": it is not read.
+  // Content of the file that is not read, in words, such as "1 stream of audio".
   [[nodiscard]] virtual std::vector<std::string> unread() const { return {}; }
 
-  // What was left out up to the last frame delivered. After next(), in its thread.
+  // Losses up to the last delivered frame. Call it after next(), from the same thread.
   [[nodiscard]] virtual Losses losses() const { return {}; }
 
-  // Makes a next() that waits for a pipe, and later ones, fail as interrupted.
+  // Interrupts a next() that waits for a pipe. Later calls fail as interrupted, too.
   virtual void cancel() {}
 };
 

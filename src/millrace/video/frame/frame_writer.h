@@ -1,4 +1,4 @@
-// What takes the frames of a video, one after the other.
+// FrameWriter: takes the frames of a video in order.
 #pragma once
 
 #include "millrace/base/overwrite.h"
@@ -21,71 +21,71 @@ enum class VideoCodec { automatic, h264, h265, av1, vp9, ffv1, prores, gif, rawv
 class SideStreams;
 
 struct WriterOptions {
-  Overwrite overwrite = Overwrite::no;  // an existing file; what is there stays until the new one is finished
-  // .mp4, .mov: h264; .mkv: h264, or ffv1 (lossless) where h264 cannot encode the frames; .webm: vp9;
-  // .gif: gif
+  Overwrite overwrite = Overwrite::no;  // replace an existing file; it stays until the new one is finished
+  // Automatic means: .mp4, .mov: h264; .mkv: h264, or ffv1 (lossless) if h264 cannot encode the frames;
+  // .webm: vp9; .gif: gif
   VideoCodec codec = VideoCodec::automatic;
-  // Threads the encoder may use. More than 1 makes a pool of the encoder's own.
+  // Threads the encoder may use. With more than 1, the encoder makes its own pool.
   int encoder_threads = 1;
-  // Constant quality, where the codec has it: smaller is better, 0 is best. None: what looks like the
-  // original.
+  // Constant quality, if the codec supports it: smaller is better, 0 is best. None: visually lossless.
   std::optional<int> crf;
-  std::optional<std::int64_t> bitrate;  // bits a second, in the place of constant quality
-  std::string preset;                   // of the encoder, size against time; empty: the usual one
-  // Of FFmpeg's encoder, by its names; they have the last word.
+  std::optional<std::int64_t> bitrate;  // bits per second, instead of constant quality
+  std::string preset;                   // encoder preset (size against time); empty: the default
+  // Options of FFmpeg's encoder, by its names. They override all others.
   std::vector<std::pair<std::string, std::string>> encoder_options;
-  // FFmpeg's name of what the encoder is given; empty: the frames as they are.
+  // FFmpeg's name of the pixel format given to the encoder; empty: that of the frames.
   std::string pixel_format;
-  SharedProperties properties;  // of the whole video; may be null
-  // What a reader takes from its file beside the video: goes into files that can hold it.
+  SharedProperties properties;  // properties of the whole video; may be null
+  // The other streams of the input. They go into containers that can hold them.
   std::shared_ptr<SideStreams> side_streams;
-  // Whether a file that cannot be written to its end stays with what came before, where that is valid.
+  // If the file cannot be completed, keep the frames written so far, provided that they make a valid file.
   bool keep_part = true;
-  // The same frames and options make the same bytes: the file has no number of its own, nor FFmpeg's.
+  // The same frames and options give the same bytes: the file gets no unique id and no FFmpeg version.
   bool reproducible = false;
-  // Makes opening a named pipe that nobody reads fail as interrupted; without effect on what is written.
+  // Interrupts opening a named pipe that has no reader. Does not affect later writes.
   std::stop_token stop;
 };
 
-// Takes frames of one format in order. One thread at a time; cancel() from any.
+// Takes frames of one format in order. Use it from one thread at a time; cancel() may be called from any.
 class FrameWriter {
  public:
   FrameWriter() = default;
   FrameWriter(const FrameWriter&) = delete;
   FrameWriter& operator=(const FrameWriter&) = delete;
-  // Without finish() the unfinished file is removed.
+  // Without finish(), the unfinished file is removed.
   virtual ~FrameWriter() = default;
 
-  // The frame has the format given to open_writer(). After an error every further call gives the same error.
+  // The frame must have the format given to open_writer(). After an error, every further call returns the
+  // same error.
   [[nodiscard]] virtual Status write(const Frame& frame) = 0;
-  // The same, of a frame that nobody else has any use for: whoever can use its memory keeps it.
+  // Like write(), but takes ownership: a writer that can reuse the frame's memory keeps it.
   [[nodiscard]] virtual Status write_and_keep(Frame frame) { return write(frame); }
 
-  // Makes the output complete and gives the file its name. Also to be called after a failed run, or a failed
-  // write: it leaves what was written up to there where that makes a valid file and WriterOptions::keep_part
-  // wants it, and else fails. The last call to make.
+  // Completes the output and gives the file its name. Call it after a failed run or write, too: it keeps the
+  // part written so far if that is a valid file and WriterOptions::keep_part is set, and fails otherwise.
+  // Must be the last call.
   [[nodiscard]] virtual Status finish() = 0;
 
-  // What the frames had and the output has no place for, a few words each: "frame times". In the thread of
-  // write().
+  // Features of the frames that the output cannot store, a few words each: "frame times". Call it from the
+  // thread of write().
   [[nodiscard]] virtual std::vector<std::string> not_kept() const { return {}; }
 
-  // The codec from the beginning on, the size after finish().
+  // The codec is known from the start, the size after finish().
   [[nodiscard]] virtual WrittenAs written_as() const { return {}; }
 
-  // Frames that were taken without error.
+  // Frames accepted without error.
   [[nodiscard]] virtual std::int64_t frames_written() const = 0;
 
-  // Frames that it may take, from the first one on, before write() waits for the work on any: those that an
-  // encoder looks ahead at. About as many.
+  // The approximate number of frames that write() takes at the start before it waits for any: the encoder's
+  // lookahead.
   [[nodiscard]] virtual std::int64_t frames_ahead() const { return 0; }
 
-  // Whether write() does next to nothing, and would keep nobody waiting.
+  // Whether write() does almost no work and never makes the caller wait.
   [[nodiscard]] virtual bool is_immediate() const { return false; }
 
-  // Makes a write() that waits for a pipe, and later ones, fail as interrupted.
+  // Interrupts a write() that waits for a pipe. Later calls fail as interrupted, too.
   virtual void cancel() {}
-  // The same for waits that last longer than this.
+  // Like cancel(), but only for waits that last longer than this.
   virtual void cancel_after(std::chrono::milliseconds) {}
 };
 

@@ -1,12 +1,12 @@
-// Turning and mirroring frames by right angles, as cameras ask for that are held upright.
+// Rotates and mirrors frames in steps of 90 degrees, for cameras that store frames unrotated with a tag.
 #pragma once
 
 #include "millrace/video/frame/frame.h"
 
 namespace millrace::video {
 
-// The sample at (x, y) comes from the column and row (x, y), or (y, x) where it is transposed, each counted
-// from the other side where that is mirrored.
+// The output sample at (x, y) comes from input column and row (x, y), or (y, x) if transposed. A mirrored
+// direction counts from the opposite side.
 struct Orientation {
   bool transposed = false;
   bool columns_mirrored = false;
@@ -16,13 +16,11 @@ struct Orientation {
   bool operator==(const Orientation&) const = default;
 };
 
-// What a format becomes: its size, the shape of its samples and the place of its chroma, which is unspecified
-// where H.273 has no name for it. Chroma that is halved in one direction alone is no longer halved where
-// frames are transposed.
+// The format after rotation: size, sample aspect ratio and chroma location. The location is unspecified if
+// H.273 has no name for it. Transposing removes chroma subsampling in a single direction (4:2:2).
 [[nodiscard]] FrameFormat oriented(const FrameFormat& format, const Orientation& orientation);
 
-// The samples of a plane. `to` has the size of `from`, transposed where that is asked for; bytes_per_sample:
-// 1 or 2.
+// Rotates one plane. `to` has the size of `from`, transposed if asked for. bytes_per_sample is 1 or 2.
 void orient_plane(const PlaneView& from, const PlaneView& to, int bytes_per_sample,
                   const Orientation& orientation);
 

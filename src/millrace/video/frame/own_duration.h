@@ -1,7 +1,7 @@
-// How long a frame is shown, where that is no frame duration.
+// The duration of a frame, if it is not one frame duration.
 //
-// What counts is that of the last frame: others are shown until the next. It travels among the properties of
-// the frame.
+// Only the duration of the last frame matters; every other frame is shown until the next one. The duration is
+// stored in the frame's properties.
 #pragma once
 
 #include "millrace/video/frame/frame.h"
@@ -12,10 +12,10 @@
 
 namespace millrace::video {
 
-// The name of it among the properties.
+// Name of the property.
 inline constexpr std::string_view own_duration_name = "Duration";
 
-// In units of the format's time base; none: a frame duration, or until the next frame.
+// In units of the format's time base. None: one frame duration, or until the next frame.
 [[nodiscard]] std::optional<std::int64_t> own_duration(const Frame& frame);
 void set_own_duration(Frame& frame, std::int64_t duration);
 

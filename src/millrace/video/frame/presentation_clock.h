@@ -1,4 +1,4 @@
-// PresentationClock: when each frame of a video is shown.
+// PresentationClock: gives each frame its presentation time.
 #pragma once
 
 #include "millrace/video/frame/frame.h"
@@ -8,10 +8,10 @@
 
 namespace millrace::video {
 
-// Gives every frame a time, each later than the one before. Where the format has timestamps they count in its
-// time base, as the frames have them; a frame without one, or with one that is not later than the frame's
-// before, is shown one frame duration after that. Where it has none, the unit is the frame duration. Not
-// before 0: where the first timestamp is negative, it becomes 0 and the others move along.
+// Times are strictly increasing and in the format's time base. A frame without a timestamp, or with one that
+// is not later than the previous frame's, is shown one frame duration after that frame. If the format has no
+// timestamps, the unit is the frame duration. If the first timestamp is negative, it becomes 0 and all others
+// are shifted along.
 class PresentationClock {
  public:
   explicit PresentationClock(const FrameFormat& format);
@@ -20,11 +20,11 @@ class PresentationClock {
   [[nodiscard]] int time_base_denominator() const { return denominator_; }
 
   [[nodiscard]] std::int64_t next(const Frame& frame);
-  // What all times were moved by, in units of the time base. After the first frame.
+  // The offset added to all times, in units of the time base. Valid after the first frame.
   [[nodiscard]] std::int64_t shift() const { return shift_; }
 
  private:
-  // Of so many frame durations, in units of the time base.
+  // The duration of this number of frames, in units of the time base.
   [[nodiscard]] std::int64_t duration(std::int64_t frames) const;
 
   int numerator_;
@@ -32,9 +32,9 @@ class PresentationClock {
   std::int64_t rate_numerator_;
   std::int64_t rate_denominator_;
   std::int64_t shift_ = 0;
-  std::int64_t known_ = 0;              // the last time that a frame brought with it
-  std::int64_t since_known_ = 0;        // frames shown since
-  std::optional<std::int64_t> last_{};  // time given
+  std::int64_t known_ = 0;              // the last timestamp taken from a frame
+  std::int64_t since_known_ = 0;        // frames shown since then
+  std::optional<std::int64_t> last_{};  // last time returned
 };
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// What comes with a video or a frame beside its samples, size and times.
+// Properties: metadata of a video or a frame besides samples, size and times.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace millrace::video {
 
-// Values by name, in bytes that only those understand who know the name: "Mastering display metadata". All of
-// it travels from input to output, unless an operation removes or changes what it knows to be no longer true.
+// Values by name, such as "Mastering display metadata". The bytes are opaque unless the code knows the name.
+// All properties go from input to output, except those that an operation knows to have become wrong.
 using Properties = std::map<std::string, std::vector<std::uint8_t>, std::less<>>;
 
-// Shared, as most frames of a video have the same, or none: null.
+// Shared, because most frames of a video have the same properties. Null: none.
 using SharedProperties = std::shared_ptr<const Properties>;
 
 }  // namespace millrace::video

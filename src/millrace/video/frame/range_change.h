@@ -1,4 +1,4 @@
-// RangeChange: code values of limited range as those of full range, or the other way round.
+// RangeChange: converts code values between limited and full range.
 #pragma once
 
 #include "millrace/video/frame/frame.h"
@@ -8,25 +8,25 @@
 
 namespace millrace::video {
 
-// Luma runs from 16 to 235 of 8 bits in limited range, chroma from 16 to 240, and from 0 to 255 in full
-// range; more bits alike. Rounds to the nearest code. What lies outside of the range stays as near as it can.
+// At 8 bits, limited range is 16 to 235 for luma and 16 to 240 for chroma; full range is 0 to 255. Higher bit
+// depths scale alike. Rounds to the nearest code; values outside the range are clamped.
 //
 //   const RangeChange to_limited(8, ColorRange::limited);
-//   to_limited.apply(frame);  // whose codes are of full range
+//   to_limited.apply(frame);  // frame has full range
 class RangeChange {
  public:
-  // bits: 8 to 16. to: full, or else limited.
+  // bits: 8 to 16. to: full or limited.
   RangeChange(int bits, ColorRange to);
 
-  // Of all planes, in place.
+  // Converts all planes in place.
   void apply(Frame& frame) const;
 
  private:
-  std::vector<std::uint16_t> luma_;  // by code
+  std::vector<std::uint16_t> luma_;  // indexed by code
   std::vector<std::uint16_t> chroma_;
 };
 
-// Whether a range means other code values: what is unspecified is limited.
+// Whether the two ranges use different code values. Unspecified counts as limited.
 [[nodiscard]] inline bool are_other_codes(ColorRange a, ColorRange b) {
   return (a == ColorRange::full) != (b == ColorRange::full);
 }

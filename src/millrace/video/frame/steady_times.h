@@ -1,4 +1,4 @@
-// SteadyTimes: times of frames that grow, where those of a file do not all.
+// SteadyTimes: repairs frame times of a file so that they increase.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,21 @@
 
 namespace millrace::video {
 
-// A frame whose time is not between its neighbours' (a doubled one, or one that is far off) is put between
-// them, at most one frame duration behind the first; all others keep theirs. Which of some frames are wrong,
-// the fewest tell: as many as can keep their times. A value.
+// A frame whose time is not between its neighbours' times (a duplicate, or an outlier) moves between them, at
+// most one frame duration after the first. All others keep their times. It changes as few frames as possible.
+// A value type.
 class SteadyTimes {
  public:
-  // How many frames it looks at, the next one included.
+  // The window in frames, including the next frame.
   static constexpr std::size_t most_frames = 6;
 
   // duration: of a frame, in units of time, at least 1.
   explicit SteadyTimes(std::int64_t duration) : duration_(duration) {}
 
-  // Whether the frame that comes next cannot be placed without knowing those behind it.
+  // Whether placing the next frame requires the frames after it.
   [[nodiscard]] bool looks_ahead(std::optional<std::int64_t> next) const;
-  // The time of the first of these frames, most_frames where there are as many: none where it has none of its
-  // own, nor those behind it.
+  // Returns the time of the first of these frames. Pass most_frames of them unless the video ends earlier.
+  // None if neither it nor the frames after it have a time.
   [[nodiscard]] std::optional<std::int64_t> place(std::span<const std::optional<std::int64_t>> frames);
 
  private:

@@ -1,4 +1,4 @@
-// Timecodes: the labels of frames, as cameras and editors count them.
+// Timecodes: the frame labels that cameras and editors use.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,8 @@
 
 namespace millrace::video {
 
-// The timecode of the frame that comes so many frames later: "01:00:00:00", or "01:00:00;00" where numbers
-// are dropped, as at 30000/1001 frames a second. Begins again after 24 hours. None where the text is no
-// timecode at that rate.
+// Returns the timecode `frames` frames later: "01:00:00:00", or "01:00:00;00" for drop-frame timecode, as at
+// 30000/1001 frames per second. Wraps after 24 hours. None if the text is not a timecode at that rate.
 [[nodiscard]] std::optional<std::string> timecode_after(std::string_view timecode, std::int64_t frames,
                                                         std::int64_t rate_numerator,
                                                         std::int64_t rate_denominator);

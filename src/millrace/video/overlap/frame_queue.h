@@ -1,4 +1,4 @@
-// A bounded queue of frames from one thread to another, with an end and an error that come after the frames.
+// FrameQueue: a bounded queue of frames between two threads. The end or an error follows the frames.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,11 +14,11 @@
 
 namespace millrace::video {
 
-// Two frames deep: as good as eight against stalls in every bottleneck that FFmpeg's authors measured (commit
-// text of fftools/ffmpeg_sched.h), at a fraction of the memory.
+// FFmpeg's authors measured that a depth of two prevents stalls as well as eight, whatever the bottleneck, in
+// a fraction of the memory (commit text of fftools/ffmpeg_sched.h).
 inline constexpr std::size_t queue_depth = 2;
 
-// Where several frames are processed side by side they come and go at once: as many have to wait meanwhile.
+// Frames that are processed side by side arrive and leave together, so the queue must hold as many.
 [[nodiscard]] constexpr std::size_t queue_depth_for(int side_by_side) {
   return std::max(queue_depth, static_cast<std::size_t>(std::max(side_by_side, 0)));
 }
@@ -30,21 +30,22 @@ class FrameQueue {
   FrameQueue(const FrameQueue&) = delete;
   FrameQueue& operator=(const FrameQueue&) = delete;
 
-  // Waits for room. False, and the frame is gone, when the queue is closed. came_ns: for the popper.
+  // Waits for room. Returns false and drops the frame if the queue is closed. came_ns is passed on to the
+  // popper.
   [[nodiscard]] bool push(Frame frame, std::int64_t came_ns = 0);
 
-  // The pusher has no more: pop() gives what is left, then the end, or the error.
+  // Ends the input: pop() returns the remaining frames, then the end or the error.
   void finish(Status status = {});
 
-  // Waits for a frame. nullopt at the end and when the queue is closed.
+  // Waits for a frame. Returns nullopt at the end and if the queue is closed.
   [[nodiscard]] Result<std::optional<Frame>> pop();
-  // What the pusher gave with the frame that was popped last. For the popper.
+  // The value pushed with the last popped frame. Only for the popping thread.
   [[nodiscard]] std::int64_t came_ns() const { return came_ns_; }
 
-  // The popper wants no more: drops what is queued and ends every wait, now and later.
+  // Called by the popping thread to stop: drops queued frames and ends every wait, now and later.
   void close();
 
-  // From now on; what is queued beyond it stays until it is popped.
+  // Takes effect at once. Frames already queued beyond the new depth stay until popped.
   void set_depth(std::size_t depth);
 
   [[nodiscard]] std::size_t size() const;
@@ -61,7 +62,7 @@ class FrameQueue {
   std::deque<Queued> frames_;
   std::optional<Status> end_;
   bool closed_ = false;
-  std::int64_t came_ns_ = 0;  // the popper's
+  std::int64_t came_ns_ = 0;  // used by the popping thread only
 };
 
 }  // namespace millrace::video

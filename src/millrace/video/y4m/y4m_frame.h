@@ -1,4 +1,5 @@
-// A frame as the bytes that it is in y4m; one of numbers as those it would be.
+// Converts frames to and from the bytes of a y4m frame. Also handles planes of numbers, which y4m itself
+// cannot hold.
 #pragma once
 
 #include "millrace/video/frame/frame.h"
@@ -9,14 +10,14 @@
 
 namespace millrace::video {
 
-// How many: a line "FRAME" and the samples, packed.
+// Size of a frame: a line "FRAME" and the packed samples.
 [[nodiscard]] std::size_t y4m_frame_bytes(const FrameFormat& format);
 
-// `bytes` becomes as long as that.
+// Resizes `bytes` to y4m_frame_bytes().
 void pack_y4m_frame(const Frame& frame, std::vector<std::byte>& bytes);
 
-// As many bytes as a frame of this format is. False where they are none of such a frame: they begin
-// otherwise, or samples have more bits.
+// Takes y4m_frame_bytes() bytes. Returns false if they do not begin as a frame does, or if samples exceed the
+// bit depth.
 [[nodiscard]] bool unpack_y4m_frame(std::span<const std::byte> bytes, const Frame& frame);
 
 }  // namespace millrace::video

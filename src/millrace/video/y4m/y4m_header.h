@@ -1,5 +1,5 @@
-// The header line of YUV4MPEG2 ("y4m"), uncompressed video in a stream: the format of mjpegtools' yuv4mpeg(5)
-// with the names that FFmpeg and x264 gave to depths above 8 bits and to colour range.
+// The header line of YUV4MPEG2 ("y4m"), a streaming format for uncompressed video: mjpegtools' yuv4mpeg(5)
+// with the names by FFmpeg and x264 for colour range and for depths above 8 bits.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,16 +10,16 @@
 
 namespace millrace::video {
 
-// The line without its newline. Where it leaves things out, they are 4:2:0 8 bit, 25 frames a second, and of
-// unspecified colour range. Errors do not name the file; the caller knows it.
+// Takes the line without its newline. Defaults: 4:2:0, 8 bits, 25 frames per second, unspecified colour
+// range. Errors do not name the file, because only the caller knows it.
 [[nodiscard]] Result<FrameFormat> parse_y4m_header(std::string_view line);
 
-// The line without its newline; parse_y4m_header() gives the same format back, except for what y4m has no
-// place for: the time base, the colour code points other than the range, some places of chroma samples.
-// FFmpeg reads all that it has a name for: every chroma with 8, 9, 10, 12, 14, 16 bits save gray with 14.
+// Returns the line without its newline. parse_y4m_header() returns the same format, except for fields that
+// y4m lacks: the time base, colour code points other than the range, some chroma sample locations. FFmpeg
+// reads every chroma with 8, 9, 10, 12, 14 or 16 bits, except gray with 14, which has no name there.
 [[nodiscard]] std::string y4m_header(const FrameFormat& format);
 
-// What each frame begins with; parameters may stand between it and the newline.
+// Start of each frame. Parameters may follow before the newline.
 inline constexpr std::string_view y4m_frame_magic = "FRAME";
 
 }  // namespace millrace::video

@@ -1,4 +1,4 @@
-// Reads y4m from any source of bytes, in a stream: never seeks, never holds more than a frame.
+// Reads y4m from any byte source as a stream: never seeks, never holds more than one frame.
 #pragma once
 
 #include "millrace/base/byte_stream.h"
@@ -8,7 +8,7 @@
 
 namespace millrace::video {
 
-// Reads the header.
+// Reads the header at once.
 [[nodiscard]] Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource> source,
                                                                    const ReaderOptions& options);
 

@@ -8,8 +8,8 @@
 
 namespace millrace::video {
 
-// Writes the header. finish() after a failed write cuts a regular file behind its last whole frame and keeps
-// it, unless `keep_part` is false.
+// Writes the header at once. After a failed write, finish() truncates a regular file after its last whole
+// frame and keeps it, unless `keep_part` is false.
 [[nodiscard]] Result<std::unique_ptr<FrameWriter>>
 open_y4m_writer(std::unique_ptr<OutputFile> file, const FrameFormat& format, bool keep_part = true);
 
