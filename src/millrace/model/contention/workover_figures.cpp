@@ -99,8 +99,7 @@ std::string full_name(const char* name, const PaperMachine& machine) {
 
 WorkoverFigure simulate(const TwoKinds& kinds, Random& random) {
   constexpr int draws = 1000;
-  constexpr int kernel_draws =
-      20;  // for each assignment of benchmarks, because randomness matters most there
+  constexpr int kernel_draws = 20;  // per draw of the other rules, because the kernel's placement varies most
   const SharedMachine machine =
       shared_machine(kinds.machine, like_beside_like(kinds.machine, *kinds.paper.workover_over_bad));
   std::vector<ContendingThread> threads;
@@ -138,7 +137,7 @@ double like_beside_like(const PaperMachine& machine) {
 }
 
 WorkoverFigure simulate(const SciMark& benchmarks, Random& random) {
-  constexpr int draws = 100;  // of the assignment of benchmarks, with as many kernel placements in total
+  constexpr int draws = 100;  // of the assignment of benchmarks to threads
   const SharedMachine machine = shared_machine(benchmarks.machine, like_beside_like(benchmarks.machine));
   double kernel = 0;
   double pin_only = 0;
