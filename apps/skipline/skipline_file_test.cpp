@@ -12,7 +12,7 @@
 namespace millrace::skipline {
 namespace {
 
-using Setting = std::tuple<Variant, int, bool>;  // strips, columns
+using Setting = std::tuple<Variant, int, bool>;  // the int: strips; the bool: columns
 
 class SkiplineFile : public testing::TestWithParam<Setting> {
  protected:
@@ -100,7 +100,7 @@ TEST(ForEachStrip, GivesEachAThreadOfItsOwn) {
   std::vector<std::thread::id> threads(16);
   ASSERT_TRUE(for_each_strip(16, [&](int strip) {
     threads[static_cast<std::size_t>(strip)] = std::this_thread::get_id();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // an id may be used again after its thread
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // keeps thread ids from being reused
   }));
   EXPECT_EQ(std::ranges::count(threads, std::this_thread::get_id()), 0);
   EXPECT_EQ(std::ranges::count(threads, std::thread::id()), 0);

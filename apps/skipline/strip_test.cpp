@@ -91,7 +91,7 @@ TEST_P(Strip, LosesNoMoreThanItsThreshold) {
 }
 
 TEST_P(Strip, KeepsALineAtLeastAsOftenAsAsked) {
-  const Bitmap plain(10, 100);  // all lines alike
+  const Bitmap plain(10, 100);  // all lines equal
   const auto strip = encode_strip(plain, {0, 100}, parameters());
   const int kept = (100 + GetParam().skipped) / (GetParam().skipped + 1);
   EXPECT_EQ(strip.size(), static_cast<std::size_t>(2 * kept));  // a count and a run each
@@ -103,7 +103,7 @@ TEST_P(Strip, KeepsStrokesThatGoOnWhenToldTo) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     const Bitmap image = drawing(seed, 90, 50);
     const Bitmap again = decoded(encode_strip(image, {0, 50}, asked), 90, 50);
-    // What is lost in a line is not lost in the line below, if that is skipped with it.
+    // A pixel lost in a line is not lost in the next skipped line.
     for (int y = 0; y + 1 < 50; ++y) {
       for (int x = 0; x < 90; ++x) {
         const bool lost = image.is_black(x, y) != again.is_black(x, y);

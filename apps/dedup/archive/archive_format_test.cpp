@@ -55,7 +55,7 @@ TEST(ArchiveFormat, finds_every_altered_bit_and_every_moved_header) {
   for (const RecordHeader& header : some_headers(random)) {
     const std::uint64_t offset = 5000;
     const Bytes bytes = encoded(header, offset);
-    for (std::size_t bit = 8; bit < bytes.size() * 8; ++bit) {  // the first byte says how long it is
+    for (std::size_t bit = 8; bit < bytes.size() * 8; ++bit) {  // the first byte determines the length
       Bytes altered = bytes;
       altered[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
       EXPECT_FALSE(decode_record_header(altered, offset, largest)) << bit;
@@ -160,7 +160,7 @@ TEST(Recipe, is_read_as_it_was_written_and_within_its_limit) {
     const auto read = read_recipe(recipe, bounds);
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, pieces);
-    // And is refused where it does not come to what it should, or is cut off.
+    // It is refused if its totals are wrong or it is truncated.
     for (const int wrong : {-1, 1}) {
       RecipeBounds other = bounds;
       other.content_size += static_cast<std::uint32_t>(wrong);
@@ -184,8 +184,8 @@ TEST(Recipe, is_refused_with_copies_of_what_is_not_before_them) {
   EXPECT_TRUE(refused({50, 50, 5000}));
   EXPECT_TRUE(refused({50, 50, ~std::uint64_t{0} - 10}));
   EXPECT_TRUE(refused({50, 0, 0}));
-  EXPECT_FALSE(read_recipe(Bytes(3), bounds));                    // nothing at all
-  EXPECT_FALSE(read_recipe(Bytes(20, std::byte{0xff}), bounds));  // numbers without an end
+  EXPECT_FALSE(read_recipe(Bytes(3), bounds));                    // empty literals and copies
+  EXPECT_FALSE(read_recipe(Bytes(20, std::byte{0xff}), bounds));  // unterminated numbers
 }
 
 }  // namespace

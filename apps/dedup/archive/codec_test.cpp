@@ -22,7 +22,7 @@ TEST_P(Codecs, restore_what_they_compressed_and_never_make_it_larger) {
   }
 }
 
-// Contexts are used again: none may remember.
+// Contexts are reused and must not keep state.
 TEST_P(Codecs, give_the_same_payload_whatever_came_before) {
   Compressor used(GetParam());
   for (int round = 0; round < 2; ++round)

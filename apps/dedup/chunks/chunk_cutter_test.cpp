@@ -22,8 +22,8 @@ TEST(GearHash, is_a_function_of_the_last_64_bytes) {
     const Bytes window = random_bytes(GearHash::window, seed);
     const std::uint64_t expected = hash_of(window);
     EXPECT_EQ(hash_of(joined({random_bytes(1 + seed * 7, seed + 1000), window})), expected);
-    // And of each of them: the oldest decides no more than the highest bit, so
-    // not every value of it makes a difference.
+    // The hash depends on each of them. The oldest affects only the highest bit, so not every value makes a
+    // difference.
     bool matters = false;
     for (int flip = 1; flip < 256; ++flip) {
       Bytes altered = window;
@@ -38,7 +38,7 @@ TEST(GearHash, has_a_word_of_its_own_for_every_byte) {
   EXPECT_EQ(std::set(gear_words.begin(), gear_words.end()).size(), gear_words.size());
 }
 
-// Found by one hash that goes along, as what is defined does.
+// Uses one rolling hash, as in the definition.
 std::vector<Mark> marks_one_by_one(std::span<const std::byte> data) {
   std::vector<Mark> marks;
   GearHash hash;
@@ -59,12 +59,12 @@ TEST(GearMarks, are_those_of_one_hash_that_goes_along) {
   }
   for (const NamedStream& stream : streams(30'000))
     EXPECT_EQ(gear_marks(stream.bytes), marks_one_by_one(stream.bytes)) << stream.name;
-  // Somewhat fewer than one in 256, as those close behind another are left out.
+  // Slightly fewer than one in 256, because marks close behind another one are left out.
   const auto found = static_cast<double>(gear_marks(random_bytes(1 << 20, 1)).size());
   EXPECT_NEAR(found * 256 / (1 << 20), 0.95, 0.05);
 }
 
-// However often the content asks for one, there are not so many that they take more memory than it does.
+// For any content, marks take less memory than the content.
 TEST(GearMarks, keep_apart) {
   for (int value = 0; value < 256; ++value) {
     const std::vector<Mark> marks = gear_marks(Bytes(10'000, static_cast<std::byte>(value)));

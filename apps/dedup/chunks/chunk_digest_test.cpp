@@ -17,7 +17,7 @@ ChunkDigest::Key some_key(int number) {
   return key;
 }
 
-// As OpenSSL's own GMAC computes it.
+// GMAC as computed by OpenSSL itself.
 Digest gmac(const ChunkDigest::Key& key, const Bytes& bytes) {
   const std::unique_ptr<EVP_MAC, decltype(&EVP_MAC_free)> mac(EVP_MAC_fetch(nullptr, "GMAC", nullptr),
                                                               EVP_MAC_free);

@@ -6,7 +6,7 @@
 namespace millrace::dedup {
 namespace {
 
-// Restores a stream from its segments, and counts what they are.
+// Restores a stream from its segments and counts their parts.
 struct Rebuilt {
   Bytes bytes;
   std::size_t fresh_bytes = 0;
@@ -21,7 +21,7 @@ Rebuilt rebuild(const Bytes& stream, std::size_t window, std::size_t fragment_by
   Fragmenter fragmenter(source, cutter, fragment_bytes);
   Deduplicator deduplicator(window, fragmenter.most_bytes());
   Rebuilt rebuilt;
-  std::vector<bool> fresh;  // of every byte
+  std::vector<bool> fresh;  // for every byte
   while (auto fragment = *fragmenter.next()) {
     CutFragment parts = cut(std::move(*fragment), cutter);
     EXPECT_EQ(parts.chunks.back().end, parts.fragment.bytes.size());
@@ -75,7 +75,7 @@ TEST(Deduplicator, finds_what_was_there_before_even_shifted) {
   EXPECT_EQ(rebuild(part, 0).counts.known_bytes, 0U);
 }
 
-// A text in which every few hundred bytes something else was put in has no chunk that was there before.
+// A text with insertions every few hundred bytes, so that no chunk is repeated.
 Bytes edited(Bytes text, std::size_t apart, std::uint32_t seed) {
   std::mt19937 random(seed);
   for (std::size_t at = apart / 2; at < text.size(); at += apart)
@@ -89,10 +89,10 @@ TEST(Deduplicator, copies_what_is_equal_in_new_chunks_as_far_back_as_the_window)
   const std::size_t without = rebuild(stream, 0).fresh_bytes;
   EXPECT_GT(without, 450'000U);
   EXPECT_LT(rebuild(stream, 1 << 20).fresh_bytes, 400'000U);
-  EXPECT_EQ(rebuild(stream, 1 << 16).fresh_bytes, without);  // 300'000 bytes back is beyond
+  EXPECT_EQ(rebuild(stream, 1 << 16).fresh_bytes, without);  // 300'000 bytes back is out of reach
 }
 
-// Near copies of near copies do not become chains, nor ever more and shorter pieces.
+// Modified copies of modified copies must not form chains or ever shorter pieces.
 TEST(Deduplicator, copies_of_copies_name_where_the_bytes_were_new) {
   Bytes version = random_bytes(60'000, 1);
   Bytes stream = version;

@@ -69,14 +69,14 @@ TEST_F(ArchiveInfos, TellWhatPackingDid) {
         EXPECT_EQ(info->data_records, made.outcome.segments);
         EXPECT_EQ(info->references, made.outcome.copies);
         EXPECT_EQ(info->referenced_bytes, made.outcome.dedup.copied_bytes) << stream.name;
-        // What an archive is beside its payloads; see docs/dedup.md.
+        // The overhead of an archive; see docs/dedup.md.
         EXPECT_EQ(info->payload_bytes, made.archive.size() - 32 - (40 + 16) * info->data_records - 32 - 64);
       }
     }
   }
 }
 
-// Of version 1, where a payload of 8 bytes makes a data record as long as a reference.
+// In version 1, a payload of 8 bytes makes a data record as long as a reference.
 TEST_F(ArchiveInfos, TellShortDataFromReferences) {
   Version1Archive archive(1000);
   for (const Bytes& part :
@@ -119,7 +119,7 @@ TEST_F(ArchiveInfos, NeverTellSomethingElseOfADamagedArchive) {
       EXPECT_EQ(info.error().kind, ErrorKind::failure);
       continue;
     }
-    // What it does not read (payloads) cannot mislead it either.
+    // Payloads, which it does not read, cannot mislead it.
     EXPECT_EQ(info->stream_bytes, sound.stream_bytes) << at;
     EXPECT_EQ(info->referenced_bytes, sound.referenced_bytes) << at;
     EXPECT_EQ(info->payload_bytes, sound.payload_bytes) << at;
@@ -127,7 +127,7 @@ TEST_F(ArchiveInfos, NeverTellSomethingElseOfADamagedArchive) {
   EXPECT_GT(refused, 64);
 }
 
-// The limit is exact, holds for every way to restore, and nothing beyond it is written.
+// The limit is exact and holds for every way to restore; no byte beyond it is written.
 TEST(UnpackLimit, EndsTheRunBeforeTheFirstByteTooMany) {
   const Bytes stream = joined({random_bytes(5000, 1), random_bytes(5000, 1), Bytes(20'000, std::byte{0})});
   const Packed made = packed_archive(stream);

@@ -1,4 +1,4 @@
-// Archives as files: what is restored from sound ones, and what from damaged ones.
+// Tests of archives as files: restoring intact ones and refusing damaged ones.
 #include "dedup/archive/archive_format.h"
 #include "dedup/archive/archive_reader.h"
 #include "dedup/archive/archive_writer.h"
@@ -23,7 +23,7 @@
 namespace millrace::dedup {
 namespace {
 
-// Where references find their bytes; see UnpackOptions.
+// Source of the bytes of references; see UnpackOptions.
 enum class References { restored, archive, temporary };
 
 std::string name_of(References references) {
@@ -68,7 +68,7 @@ Bytes packed(const Bytes& stream, const Compression& compression = {}) {
   return archive.bytes;
 }
 
-// With data records of every method, references, the index and the end, as version 1 had them.
+// An archive of version 1 with data records of every method, references, the index and the end.
 Bytes first_version(const std::vector<Bytes>& parts) {
   Version1Archive archive(content_limit);
   for (const Bytes& part : parts)
@@ -84,7 +84,7 @@ Bytes small_stream() {
 
 class Archives : public testing::TestWithParam<References> {};
 
-// What is tried on every kind of archive: a stream and its archive.
+// A stream and its archive, for tests of every kind of archive.
 struct Sample {
   Bytes stream;
   Bytes archive;
@@ -110,7 +110,7 @@ TEST_P(Archives, restore_what_was_packed) {
     }
 }
 
-// Nothing is restored that was not there, whatever is wrong with the archive.
+// However the archive is damaged, only correct bytes are restored.
 void expect_refused(const Bytes& archive, References references, const Bytes& stream,
                     const std::string& what) {
   const Unpacked result = unpacked(archive, references);
@@ -122,7 +122,7 @@ void expect_refused(const Bytes& archive, References references, const Bytes& st
 }
 
 #ifdef MILLRACE_SANITIZED
-constexpr std::size_t step = 7;  // of the bytes, each of which is tried where it takes less time
+constexpr std::size_t step = 7;  // tests every seventh byte, because these builds are slow
 #else
 constexpr std::size_t step = 1;
 #endif
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(references, Archives,
                          testing::Values(References::restored, References::archive, References::temporary),
                          [](const auto& test) { return name_of(test.param); });
 
-// The offsets at which the records of a sound archive begin.
+// The offsets of the records of an intact archive.
 std::vector<std::size_t> record_offsets(const Bytes& archive) {
   std::vector<std::size_t> offsets;
   for (std::size_t at = ArchiveHeader::size; at < archive.size();) {
@@ -203,7 +203,7 @@ TEST(Archive, of_version_1_is_restored_in_every_way) {
   }
 }
 
-// Copies from beyond what is kept in memory, by every way to get at them.
+// Copies of bytes outside the cache, with every way to get them.
 TEST(Archive, is_restored_with_whatever_is_kept_of_it) {
   Bytes stream;
   for (std::uint32_t i = 0; i < 4; ++i)
@@ -260,7 +260,7 @@ TEST(Archive, is_refused_with_records_left_out_or_exchanged) {
   }
 }
 
-// What references name can be read again by every way to resolve them, which a reference cannot.
+// Every way to resolve references must be able to read their target again, which a reference does not allow.
 TEST(Archive, is_refused_with_a_reference_to_a_reference) {
   const Bytes content = random_bytes(100, 1);
   Bytes archive;
@@ -285,7 +285,7 @@ TEST(Archive, is_refused_with_a_reference_to_a_reference) {
   EXPECT_NE(third.error().message.find("no earlier data record"), std::string::npos) << third.error().message;
 }
 
-// Data that a reference needs may be damaged where it has been read well before: on a failing disk.
+// On a failing disk, the data of a reference can be damaged after it was read intact before.
 TEST(Archive, is_refused_where_only_the_second_reading_fails) {
   for (const Bytes& archive :
        {first_version({random_bytes(5000, 1), text_bytes(2000, 2), random_bytes(5000, 1)}),
@@ -303,7 +303,7 @@ TEST(Archive, is_refused_where_only_the_second_reading_fails) {
   }
 }
 
-// What a copy names has to be new where it is: else the archive alone would not restore it by one look.
+// The source of a copy must be new bytes. Otherwise the archive alone could not restore it with one lookup.
 TEST(Archive, is_refused_with_a_copy_of_a_copy_where_only_the_archive_tells) {
   const Bytes content = random_bytes(100, 1);
   MemoryFile archive;
@@ -313,7 +313,7 @@ TEST(Archive, is_refused_with_a_copy_of_a_copy_where_only_the_archive_tells) {
   const auto add = [&](const Piece& piece, std::uint64_t at, std::span<const std::byte> literals) {
     Compressor compressor({Method::stored, 0});
     Segment segment{.stream_offset = at, .pieces = {piece}, .copies = piece.copy > 0 ? 1U : 0U};
-    segment.fragment.bytes = content;  // whose size is that of every segment here
+    segment.fragment.bytes = content;  // every segment here has this size
     ASSERT_TRUE(writer.add(*packed(segment, literals, compressor)));
     hash.add(content);
   };
@@ -328,13 +328,13 @@ TEST(Archive, is_refused_with_a_copy_of_a_copy_where_only_the_archive_tells) {
   EXPECT_NE(message(References::archive, 0).find("(record 2): it copies bytes that are not new"),
             std::string::npos);
   EXPECT_NE(message(References::temporary, 0).find("(record 2): it copies bytes"), std::string::npos);
-  // What was written, and what is kept of it, gives the right bytes all the same.
+  // The written stream and the cache still give the right bytes.
   EXPECT_EQ(message(References::restored, 0), "");
   EXPECT_EQ(message(References::archive, 1 << 20), "");
 }
 
-// An archive of `contents`, each as large as it says and next to nothing when compressed, and `references` to
-// the first byte of the first.
+// An archive of highly compressible `contents` of these sizes, and `references` to the first byte of the
+// first.
 Bytes crafted(const std::vector<std::uint32_t>& contents, std::size_t references) {
   Version1Archive archive(std::ranges::max(contents));
   for (const std::uint32_t size : contents)
@@ -349,7 +349,7 @@ std::size_t allocated_bytes() {
   return now.uordblks + now.hblkhd;
 }
 
-// Notes the most memory that was allocated whenever more bytes are asked of it.
+// Records peak memory whenever more bytes are requested.
 class WatchedSource final : public ByteSource {
  public:
   explicit WatchedSource(std::span<const std::byte> bytes) : source_(bytes) {}
@@ -418,7 +418,7 @@ TEST(ArchiveMemory, of_one_content_larger_than_what_is_kept_is_kept_alone) {
   EXPECT_FALSE(contents[2].expired());
 }
 
-// Where it is restored, a reference holds the payload and the content of the record that it refers to.
+// Restoring a reference needs the payload and the content of its target record.
 TEST(ArchiveMemory, of_a_reference_counts_as_the_payload_and_the_content_that_it_needs) {
   constexpr std::uint32_t size = 1 << 20;
   const Bytes archive = crafted({size}, 3);

@@ -58,7 +58,7 @@ TEST_F(FolderStreams, ThatTarCannotReadAsAWholeAreAFailure) {
   const auto stream = FolderStream::open(folder_.string());
   ASSERT_TRUE(stream);
   (*stream)->bytes().cancel();
-  // As soon as more is written than a pipe holds, tar finds that nobody reads.
+  // Once more is written than a pipe holds, tar notices that its reader is gone.
   EXPECT_FALSE(read_whole((*stream)->bytes()));
 }
 

@@ -1,4 +1,4 @@
-// Runs of pack and unpack: the same bytes whoever does the work, bounded memory, and prompt ends.
+// Runs of pack and unpack: deterministic output, bounded memory, and prompt ends.
 #include "dedup/chunks/dedup_testing.h"
 #include "dedup/run/pack.h"
 #include "dedup/run/unpack.h"
@@ -24,7 +24,7 @@ class Runs : public testing::TestWithParam<stream::Strategy> {
   stream::Watchdog watchdog_{testing::UnitTest::GetInstance()->current_test_info()->name()};
 };
 
-// Several fragments of 2 MiB, with content that comes back far behind and close by.
+// Several fragments of 2 MiB, with repetitions at long and short distances.
 Bytes large_stream() {
   const Bytes part = random_bytes(1'500'000, 1);
   const Bytes text = text_bytes(2'500'000, 2);
@@ -32,7 +32,7 @@ Bytes large_stream() {
 }
 
 #ifdef MILLRACE_SANITIZED
-constexpr bool every_pair = false;  // of threads and bounds: each once is enough to overrun
+constexpr bool every_pair = false;  // of threads and limits; testing each once is enough to overrun
 #else
 constexpr bool every_pair = true;
 #endif
@@ -74,8 +74,7 @@ TEST_P(Runs, write_the_same_archive_with_any_threads_tokens_and_budget) {
     }
 }
 
-// Several threads write, each record where it belongs: the bytes are those of a sink that is written in
-// order.
+// Several threads write records to their positions. The bytes equal those of a sink written in order.
 TEST_P(Runs, write_the_same_archive_by_several_writers) {
   const Bytes stream = large_stream();
   MemoryFile expected;
@@ -149,7 +148,7 @@ TEST_P(Runs, end_with_the_error_of_a_sink_that_is_full) {
 }
 
 TEST_P(Runs, end_when_asked_to) {
-  // Without an end of its own.
+  // An endless source.
   class Endless final : public ByteSource {
    public:
     explicit Endless(std::stop_source& stop) : stop_(stop) {}

@@ -28,7 +28,7 @@ std::vector<std::byte> png_of(const void* pixels, int width, int height, unsigne
   return file;
 }
 
-// A JPEG with an Exif segment behind its first marker.
+// A JPEG with an Exif segment after its first marker.
 std::vector<std::byte> with_orientation(const std::vector<std::byte>& jpeg, int orientation,
                                         bool little_endian) {
   std::string tiff = little_endian
@@ -96,7 +96,7 @@ std::vector<std::byte> jpeg_of(const Image& image, int subsampling, int flags) {
   return file;
 }
 
-// A few bytes can claim any size, so what a file takes is told by its header.
+// A few bytes can claim any size, so memory must be known from the header.
 TEST(DecodingBytes, AreKnownFromTheHeader) {
   const auto bytes = [](std::span<const std::byte> file, int least) {
     return decoding_bytes(read_image_header(file).value(), least);
@@ -110,25 +110,25 @@ TEST(DecodingBytes, AreKnownFromTheHeader) {
     EXPECT_EQ(bytes(baseline, 480), 3 * pixels + rows);
     EXPECT_EQ(bytes(baseline, 240), 3 * pixels / 4 + rows);
     EXPECT_EQ(bytes(baseline, 1), 3 * pixels / 64 + rows);
-    // All coefficients of its three components, of 16 bits each.
+    // All coefficients of its three components, 16 bits each.
     EXPECT_EQ(bytes(jpeg_of(image, subsampling, TJFLAG_PROGRESSIVE), 1), 3 * pixels / 64 + rows + 6 * pixels);
   }
   const auto grey = jpeg_of(image, TJSAMP_GRAY, TJFLAG_PROGRESSIVE);
   EXPECT_EQ(bytes(grey, 480), 3 * pixels + rows + 2 * pixels);
-  // Where the beginning of the scans is not to be seen, the most that can be.
+  // If the first scan header is missing, assume the maximum.
   const auto baseline = jpeg_of(image, TJSAMP_444, 0);
   const auto scan = std::ranges::search(baseline, std::array{std::byte{0xFF}, std::byte{0xDA}}).begin();
   EXPECT_EQ(bytes(std::span(baseline.begin(), scan), 480), 3 * pixels + rows + 6 * pixels);
 }
 
-// What is found in the file has to be what the decoder finds, which passes over markers that have no length.
+// The header reader must find what the decoder finds, which skips markers without a length.
 TEST(DecodingBytes, AreThoseOfTheSegmentsThatTheDecoderReads) {
   const Image image = scene(7, 640, 480);
   const auto progressive = jpeg_of(image, TJSAMP_444, TJFLAG_PROGRESSIVE);
   const std::size_t expected = decoding_bytes(read_image_header(progressive).value(), 1);
   for (const unsigned code : {0x00U, 0x01U, 0xD0U, 0xD3U, 0xD7U}) {
-    // Taken for a segment, the marker would end in the middle of the next one, at what looks like the frame
-    // and the scan of a JPEG that is not progressive and has one component.
+    // Read as a segment, the marker would end in the middle of the next one, at bytes that look like the
+    // frame and scan of a non-progressive JPEG with one component.
     std::string text("\xFF?\xFF\xEF\xFF\xFF", 6);
     text[1] = static_cast<char>(code);
     text.resize(4 + 0xFFFF);
@@ -142,7 +142,7 @@ TEST(DecodingBytes, AreThoseOfTheSegmentsThatTheDecoderReads) {
     const auto header = read_image_header(file);
     ASSERT_TRUE(header) << header.error().message;
     EXPECT_EQ(decoding_bytes(*header, 1), expected) << code;
-    if (code != 0) {  // which is no marker, hence damage
+    if (code != 0) {  // not a marker, hence damage
       EXPECT_TRUE(decode_image(file, *header, 1)) << code;
     }
   }
@@ -167,8 +167,8 @@ void insert_chunk(std::vector<std::byte>& png, std::string_view type, std::strin
 TEST(ImageDecoder, PassesOverChunksThatHaveNoSayInThePixels) {
   const Image image = scene(1, 61, 47);
   auto file = png_of(image.rgb.data(), 61, 47, PNG_FORMAT_RGB);
-  insert_chunk(file, "gAMA", std::string_view("\0\0\xB1\x8F", 4));  // 1/2.2, as it is without
-  // libpng takes a thousand at most.
+  insert_chunk(file, "gAMA", std::string_view("\0\0\xB1\x8F", 4));  // 1/2.2, the same as without gAMA
+  // libpng accepts a thousand at most.
   for (int i = 0; i < 1500; ++i)
     insert_chunk(file, i % 2 == 0 ? "tEXt" : "prVt", std::string_view("Comment\0none", 12));
   const auto decoded = decode_image(file, read_image_header(file).value(), 1);
@@ -179,7 +179,7 @@ TEST(ImageDecoder, PassesOverChunksThatHaveNoSayInThePixels) {
 TEST(ImageDecoder, HeedsTheGammaOfAPng) {
   const Image image = scene(1, 61, 47);
   auto file = png_of(image.rgb.data(), 61, 47, PNG_FORMAT_RGB);
-  // The encoder's sRGB would go before a gAMA.
+  // The encoder's sRGB chunk would override gAMA.
   const auto at = std::ranges::search(file, bytes_of("sRGB")).begin();
   if (at != file.end()) file.erase(at - 4, at + 9);
   insert_chunk(file, "gAMA", std::string_view("\0\x01\x86\xA0", 4));  // linear
@@ -211,7 +211,7 @@ TEST_P(Orientation, IsReadFromExifOfEitherByteOrder) {
 }
 
 TEST_P(Orientation, IsUndoneByTheTurnThatExifDefines) {
-  // Where the first stored pixel, its row and its column are to be seen (Exif 2.32, table 4.6.4 A).
+  // Expected position of the first stored pixel, row and column (Exif 2.32, table 4.6.4 A).
   const Image stored = scene(4, 5, 3);
   const Image turned = upright(stored, GetParam());
   const auto corner = [&](bool right, bool bottom) {
@@ -253,7 +253,7 @@ TEST_P(CutImage, IsAFailureWhereverItIsCut) {
   const Image image = scene(6, 90, 70);
   const auto file = GetParam() == ImageFormat::jpeg ? *encode_jpeg(image, 90)
                                                     : png_of(image.rgb.data(), 90, 70, PNG_FORMAT_RGB);
-  // The last bytes of a PNG are the mark of its end, without which all pixels are there.
+  // All pixels of a PNG are complete without its end chunk.
   const std::size_t pixels_end = file.size() - (GetParam() == ImageFormat::png ? 20 : 2);
   for (std::size_t size = 0; size < pixels_end; size += 1 + size / 31) {
     const auto part = std::span(file).first(size);

@@ -1,4 +1,4 @@
-// Pictures as FFmpeg writes and reads them, which shares no decoder with this program.
+// Compares decoding with FFmpeg, which shares no decoder with this program.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/base/whole_file.h"
 #include "similar/image/image_decoder.h"
@@ -34,7 +34,7 @@ std::vector<std::uint8_t> ffmpeg(const std::string& words) {
 
 bool has_ffmpeg() { return std::system("ffmpeg -version > /dev/null 2>&1") == 0; }
 
-// The first picture that FFmpeg sees, over white.
+// The first picture as decoded by FFmpeg, on white.
 Image seen_by_ffmpeg(const std::string& input) {
   Image image(picture_width, picture_height);
   const auto rgba = ffmpeg(input + " -frames:v 1 -f rawvideo -pix_fmt rgba -");
@@ -66,9 +66,9 @@ double mean_difference(const Image& a, const Image& b) {
 struct Written {
   const char* name;
   const char* file;
-  const char* words;  // for FFmpeg, behind the input
-  const char* seen;   // what it is of: "" the file as FFmpeg reads it, else FFmpeg's words for the source
-  double most_difference;  // of a sample, on average
+  const char* words;  // options for FFmpeg, after the input
+  const char* seen;   // reference: "" for the file as decoded by FFmpeg, else FFmpeg's options for the source
+  double most_difference;  // mean difference of a sample
 };
 
 void PrintTo(const Written& written, std::ostream* out) { *out << written.name; }
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                 0}),
     [](const auto& info) { return info.param.name; });
 
-// Rows in four passes, a picture smaller than the canvas and partly beyond it, and a transparent colour.
+// Interlaced rows, a picture smaller than the canvas and partly outside it, and a transparent colour.
 TEST(Gif, WithInterlacedRowsAndTransparencyIsSeenAsFfmpegSeesIt) {
   if (!has_ffmpeg()) GTEST_SKIP() << "SKIPPED: there is no ffmpeg";
   const TemporaryFolder folder;

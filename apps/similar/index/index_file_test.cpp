@@ -81,7 +81,7 @@ TEST(IndexFileErrors, SayWhatTheFileIs) {
 }
 
 TEST(IndexFileRecords, AreRefusedWhereTheyAreMoved) {
-  // Two files whose records differ in place alone.
+  // Two files whose records differ only in position.
   const auto images = some_images(1, 2);
   ASSERT_EQ(images[0].name.size(), images[1].name.size());
   const std::vector<std::byte> payload(40, std::byte{1});
@@ -134,7 +134,7 @@ TEST_F(JournalTest, CutAnywhereGivesBackAllThatIsWhole) {
         std::max<std::ptrdiff_t>(0, std::ranges::upper_bound(sizes, size) - sizes.begin() - 1));
     ASSERT_EQ(journal->take_images().size(), kept) << size;
     ASSERT_TRUE(journal->append(images.back()));
-    journal = Result<Journal>(std::unexpected(Error{}));  // closed
+    journal = Result<Journal>(std::unexpected(Error{}));  // closes it
     auto again = Journal::open(path, "/there");
     ASSERT_EQ(again->take_images().size(), kept + 1);
   }

@@ -53,7 +53,7 @@ TEST(RegionFeaturesOfAPlainRed, AreItsHueSaturationAndValueWithoutSpread) {
     image.rgb[i] = 255;
   const auto regions = extract_features(image, {std::vector<std::uint16_t>(200), 1});
   ASSERT_EQ(regions.size(), 1U);
-  // Hue 0, saturation and value 1, each mean counted 4 times; the box is the image and full.
+  // Hue 0, saturation and value 1, each mean weighted by 4; the box is the full image.
   const Features expected = {0, 0, 0, 4, 0, 0, 4, 0, 0, 0, 0.4F, 0, 0.05F, 0.05F};
   for (std::size_t f = 0; f < feature_count; ++f)
     EXPECT_NEAR(regions[0].features[f], expected[f], 1e-6) << f;

@@ -95,7 +95,7 @@ TEST(Segmentation, KeepsAUniformImageWhole) {
 }
 
 TEST(Segmentation, SeparatesPlainFieldsAndNothingElse) {
-  // Three bands far apart in colour, with noise below what they differ by.
+  // Three bands with very different colours and noise below their differences.
   std::mt19937 random(1);
   const Image image = painted(128, 128, [&](int, int y) {
     const auto base = static_cast<std::uint8_t>(y < 40 ? 30 : y < 90 ? 120 : 220);

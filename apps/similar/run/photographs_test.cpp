@@ -1,4 +1,4 @@
-// Image search on real photographs: crops and flips of them are the right answers.
+// Image search on real photographs: a query with a crop or flip must find its original.
 #include "millrace/pool/worker_pool.h"
 #include "similar/image/similar_testing.h"
 #include "similar/index/image_index.h"
@@ -34,7 +34,7 @@ class Photographs : public testing::Test {
     index = std::move(outcome.index);
   }
 
-  // How many of the photographs are found first by what `change` makes of them.
+  // Number of photographs found first when queried with the output of `change`.
   template <class Change> std::size_t found_first(Change change) {
     std::size_t found = 0;
     for (std::size_t i = 0; i < asked; ++i) {

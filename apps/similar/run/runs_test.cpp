@@ -18,7 +18,7 @@ namespace {
 
 using stream::Strategy;
 
-// A folder of scenes, some of them unreadable, and a pool of two.
+// A folder of scenes, some of them unreadable, and a pool of two workers.
 class Runs : public testing::Test {
  protected:
   static constexpr unsigned scenes = 24;

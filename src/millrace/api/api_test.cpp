@@ -142,7 +142,7 @@ TEST_P(ApiFrames, OfTheRunsOwnMemoryAreTheSameAndOutliveIt) {
     EXPECT_TRUE(out.same(pulled[i])) << "frame " << i;
     EXPECT_EQ(taken[i].frame.timestamp, pulled[i].frame.timestamp);
   }
-  // It is written, and freed by another thread, once.
+  // Write the frames and free them on another thread, once.
   std::jthread([&] {
     for (const Taken& own : taken) {
       *static_cast<std::byte*>(own.frame.planes[0]) = std::byte{1};
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, ApiFrames,
                                            std::pair("rotate(10)", "test:40x30@3,444p16"),
                                            std::pair("yuv2rgb | levels(0.1, 0.9) | rgb2yuv", "test:37x23@3"),
                                            std::pair("yuv2rgb | resize(20, 0)", "test:33x31@3,422p10"),
-                                           std::pair("saturate(1.5)", "test:40x30@3")),  // luma stays
+                                           std::pair("saturate(1.5)", "test:40x30@3")),  // luma is unchanged
                          [](const auto& of) { return "of_" + std::to_string(of.index); });
 
 TEST_P(ApiFrames, ProcessedInPlaceAreTheSame) {
@@ -221,7 +221,7 @@ TEST_P(ApiFrames, ProcessedInPlaceAreTheSame) {
   run_all(true);
 }
 
-// Memory that ends, or begins, where nothing may be read any more.
+// Memory next to an inaccessible page at its beginning or end.
 class Guarded {
  public:
   Guarded(std::size_t bytes, bool at_end) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
@@ -311,7 +311,7 @@ TEST(Api, PushesAndPullsInOneLoopWithManyFramesUnderWay) {
     *static_cast<unsigned char*>(in.frame.planes[0]) = value % 2 == 0 ? 255 : 0;
   };
   const auto got = [&] { return *static_cast<unsigned char*>(out.frame.planes[0]); };
-  constexpr int all = 400;  // far more than wait at both ends and in the longest turn
+  constexpr int all = 400;  // far more than both queues and the longest batch hold
   int pulled = 0;
   int refused = 0;
   for (int pushed = 0; pushed < all; ++pushed) {
@@ -408,7 +408,7 @@ TEST(Api, WaitIsRefusedWhereItWouldWaitForItsCaller) {
   EXPECT_EQ(millrace_run_wait(run.handle, -1), MILLRACE_USAGE);
   EXPECT_THAT(millrace_error(), HasSubstr("to be taken"));
   EXPECT_EQ(millrace_run_push(run.handle, &frame.frame, -1), MILLRACE_USAGE);
-  // Taken, all is well; there was but one.
+  // It succeeds once the only frame was pulled.
   OK(millrace_run_pull(run.handle, &frame.frame, -1));
   OK(millrace_run_wait(run.handle, -1));
   EXPECT_EQ(millrace_run_pull(run.handle, &frame.frame, -1), MILLRACE_END);
@@ -465,13 +465,13 @@ TEST(Api, FreeingARunEndsTheWaitsOfOthers) {
   std::jthread pusher([handle, &freed] {
     const Memory in(small_gray);
     millrace_code pushed = MILLRACE_OK;
-    // Refused where the other thread is just trying.
+    // Refused while the other thread is in push.
     while (pushed == MILLRACE_OK || (pushed == MILLRACE_USAGE && !freed))
       pushed = millrace_run_push(handle, &in.frame, -1);
   });
   Memory out(small_gray);
   OK(millrace_run_pull(handle, &out.frame, -1));
-  // It fills what there is room for, and waits. Meanwhile nobody else may push.
+  // It fills the queue and waits. Meanwhile other threads may not push.
   while (millrace_run_push(handle, &out.frame, 0) != MILLRACE_USAGE)
     std::this_thread::yield();
   EXPECT_THAT(millrace_error(), HasSubstr("another thread"));
@@ -505,12 +505,12 @@ TEST(Api, HandlesOfAnotherProcessAreRefusedAndItsOwnServe) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Two versions of the library in one process, as of a Python package and of a plug-in.
+// Two versions of the library in one process, for example from a Python package and a plug-in.
 TEST(Handles, OfAnotherCopyOfTheLibraryAreRefused) {
   struct Handle;
   constexpr std::size_t page = 4096;
   alignas(page) static std::array<char, 2 * page> libraries;
-  static api::Handles<Handle, int> ours("a thing", 0x1001, libraries.data());  // never freed, as they say
+  static api::Handles<Handle, int> ours("a thing", 0x1001, libraries.data());  // never freed, as documented
   static api::Handles<Handle, int> theirs("a thing", 0x1001, libraries.data() + page);
   const std::array handles{ours.add(std::make_shared<int>(1)), theirs.add(std::make_shared<int>(2))};
   EXPECT_THAT(theirs.find(handles[0]).error().message, HasSubstr("another library's"));
@@ -603,7 +603,7 @@ TEST(Api, ASecondVideoIsAnOptionOfRunsThatReadVideos) {
   }
 }
 
-// What is wrong: a call, and words of what it is told.
+// An invalid call, and words of its message.
 struct Wrong {
   const char* name;
   const char* words;
@@ -641,7 +641,7 @@ millrace_code asked(millrace_code (*answer)(const char*, const char**), const ch
   return answer(question, &text);
 }
 
-// As it would be pushed to a run that has been started.
+// Pushes the frame to a run that has been started.
 millrace_code frame_refused(millrace_run* run, Memory& memory,
                             const std::function<void(millrace_frame&)>& spoil) {
   EXPECT_EQ(millrace_run_start(run), MILLRACE_OK) << millrace_error();
@@ -725,7 +725,7 @@ INSTANTIATE_TEST_SUITE_P(
                 millrace_run_start(run);
                 EXPECT_THAT(millrace_error(), HasSubstr("freed"));
                 EXPECT_THAT(why, HasSubstr("no input"));
-                // Once more, for its text.
+                // Repeated for the message.
                 millrace_run_create(pipeline, &run);
                 millrace_run_start(run);
                 return code;

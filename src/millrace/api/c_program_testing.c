@@ -1,11 +1,11 @@
-/* What a program in C makes of the library: compiled as C11, called by api_test.cpp. */
+/* A C program that uses the library: compiled as C11, called by api_test.cpp. */
 #include "millrace/api/millrace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The types of all functions, as they are to stay. */
+/* The types of all functions, which must not change. */
 static const char* (*const version)(void) = millrace_version;
 static const char* (*const error)(void) = millrace_error;
 static millrace_code (*const filters)(const char**) = millrace_filters;
@@ -61,7 +61,7 @@ static millrace_code (*const run_explanation)(millrace_run*, const char**) = mil
 static millrace_code (*const predict)(const char*, const char**) = millrace_predict;
 static millrace_code (*const simulate)(const char*, const char**) = millrace_simulate;
 
-/* And of what is passed, on machines of 64 bits. */
+/* The layouts of structs on 64-bit machines, which must not change either. */
 _Static_assert(sizeof(void*) != 8 || sizeof(millrace_format) == 40, "the layout of millrace_format");
 _Static_assert(sizeof(void*) != 8 || sizeof(millrace_frame) == 80, "the layout of millrace_frame");
 _Static_assert(MILLRACE_OK == 0 && MILLRACE_FAILURE == 1 && MILLRACE_USAGE == 2 &&
@@ -78,8 +78,7 @@ enum { width = 33, height = 21, stride = 48 };
     }                                                                                                        \
   } while (0)
 
-/* One frame by a filter of its own: every pixel is what was to the right of it, the last one of a row itself.
- */
+/* One frame through a custom filter: every pixel becomes its right neighbour, with the edge replicated. */
 static int own_filter(char* message, size_t size) {
   static const char* const moved = "[{\"name\": \"moved\", \"formula\": "
                                    "\"inputs 1 coefficients 0; pixel 0 1 0\"}]";
@@ -115,7 +114,7 @@ static int models(char* message, size_t size) {
   return 1;
 }
 
-/* Frames of one run go through another. */
+/* Frames of one run go through another one. */
 static int of_another(char* message, size_t size) {
   millrace_pipeline* pipeline = NULL;
   millrace_run *reading = NULL, *writing = NULL;
@@ -149,8 +148,8 @@ static int of_another(char* message, size_t size) {
   return 1;
 }
 
-/* Three gray frames, of which the bright half stays, one after the other. Whether all went as it should;
- * where it did not, what. */
+/* Three gray frames, thresholded to their bright half, one after the other. Returns whether everything
+ * worked; otherwise `message` says what did not. */
 int c_program(char* message, size_t size) {
   static unsigned char before[height * stride], after[height * stride];
   CHECK(strcmp(version(), MILLRACE_VERSION) == 0);

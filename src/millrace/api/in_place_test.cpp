@@ -1,4 +1,4 @@
-// Frames that are processed in place: onto themselves, of floats, and stopped on the way.
+// Frames processed in place: overlapping, as floats, and stopped in the middle.
 #include "millrace/api/api_testing.h"
 #include "millrace/api/millrace.h"
 
@@ -26,7 +26,7 @@ void start_in_place(const OwnRun& run, const millrace_format& format) {
   ASSERT_EQ(millrace_run_start_in_place(run.handle), MILLRACE_OK) << millrace_error();
 }
 
-// A structure, and where the result begins behind the frame, in samples.
+// A structure, and the offset of the result from the frame, in samples.
 struct Place {
   const char* structure;
   int samples;
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Places, OntoItself,
                                   std::to_string(std::abs(of.param.samples));
                          });
 
-// One tap after the other, in double precision, edges repeated.
+// One tap at a time, in double precision, with edges replicated.
 double binomial(const std::vector<float>& image, int width, int height, int x, int y) {
   constexpr std::array<double, 3> weights{0.25, 0.5, 0.25};
   double sum = 0;
@@ -124,7 +124,7 @@ TEST(Floats, ThatAreNoNumbersAreRefusedWithTheirRow) {
     EXPECT_EQ(millrace_run_process(run.handle, &in, &out), MILLRACE_USAGE);
     EXPECT_THAT(millrace_error(), HasSubstr("row 3"));
   }
-  // As large as floats are.
+  // The largest finite floats.
   image[3 * 16 + 5] = std::numeric_limits<float>::max();
   image[3 * 16 + 6] = std::numeric_limits<float>::lowest();
   OK(millrace_run_process(run.handle, &in, &out));
@@ -142,7 +142,7 @@ TEST(Floats, AreForGrayFramesThatAreProcessedInPlace) {
   EXPECT_THAT(millrace_error(), HasSubstr("in_place"));
 }
 
-// A frame that takes minutes ends when it is stopped.
+// A frame that would take minutes ends when the run is stopped.
 TEST(InPlace, AStopIsHeededWithinAFrame) {
   for (const char* const structure : {"sequential", "tiled", "sliding", "backward-cached"}) {
     SCOPED_TRACE(structure);

@@ -38,7 +38,7 @@ void expect_machine_after_a_failure() {
   EXPECT_THAT(at_once, Each(json)) << "its text is there until the process ends";
 }
 
-// In a process of its own, which has not asked yet.
+// In a separate process that has not asked yet.
 TEST(MachineText, IsToldOnceWhatWasWrongIsMended) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

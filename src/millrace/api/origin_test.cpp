@@ -1,4 +1,5 @@
-// Frames of one video that become another through a caller: what it has beside them goes with them.
+// A caller turns frames of one video into another one, which inherits the video's other streams and
+// properties.
 #include "millrace/api/api_testing.h"
 #include "millrace/api/millrace.h"
 #include "millrace/base/temporary_folder_testing.h"
@@ -45,7 +46,7 @@ class OriginTest : public ::testing::Test {
               0);
   }
 
-  // Takes the frames of the source one by one; gives those whose number `wanted` likes to another file.
+  // Pulls the source's frames one by one, and writes those whose number satisfies `wanted` to another file.
   void loop(const std::string& output, bool (*wanted)(int), const char* no_audio = "false") {
     const OwnRun reading("crop(1)");
     OK(millrace_run_input(reading.handle, source_.c_str()));
@@ -85,8 +86,8 @@ class OriginTest : public ::testing::Test {
     OK(millrace_run_wait(run.handle, -1));
   }
 
-  // What ffprobe and ffmpeg say of a file: tags and shape of the video, tags of the file, and all packets of
-  // sound.
+  // Output of ffprobe and ffmpeg for a file: tags and shape of the video, tags of the file, and all packets
+  // of sound.
   static std::string about(const std::string& file) {
     return said_by("ffprobe -v error -show_entries stream=codec_type,codec_name,width,height,"
                    "sample_aspect_ratio,color_range,color_space,color_transfer,color_primaries,"
@@ -95,7 +96,7 @@ class OriginTest : public ::testing::Test {
            said_by("ffmpeg -v error -i '" + file + "' -map 0:a? -c copy -f framemd5 -");
   }
 
-  // When the first and the last packet of a kind ("v", "a") begin, in seconds; {} of none.
+  // Start of the first and the last packet of a kind ("v", "a"), in seconds; {} if there are none.
   static std::vector<double> times(const std::string& file, const std::string& kind) {
     std::istringstream said(said_by("ffprobe -v error -select_streams " + kind +
                                     " -show_entries packet=pts_time -of csv=p=0 '" + file + "'"));

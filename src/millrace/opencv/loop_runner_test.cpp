@@ -23,7 +23,7 @@
 namespace millrace::opencv {
 namespace {
 
-// How often each index was run, over many loops of one site: the count of threads changes meanwhile.
+// Whether each index runs exactly once, over many loops of one site with varying thread counts.
 bool covers_once(LoopRunner& loops, int count, int times) {
   for (int i = 0; i < times; ++i) {
     std::vector<std::atomic<int>> seen(static_cast<std::size_t>(count));
@@ -110,7 +110,7 @@ TEST(LoopRunner, TakesAnotherNumberOfThreadsBetweenLoops) {
   }
   loops.set_most(-1);
   EXPECT_GE(loops.most(), 1);
-  // As programs do it that want one thread now and then: threads are made once.
+  // For programs that occasionally ask for one thread: threads are created only once.
   const auto threads = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
                          std::filesystem::directory_iterator());
@@ -123,8 +123,8 @@ TEST(LoopRunner, TakesAnotherNumberOfThreadsBetweenLoops) {
   EXPECT_EQ(threads(), before);
 }
 
-#ifndef MILLRACE_SANITIZED  // which keep objects of the stack elsewhere
-// As OpenCV has them: a body that runs a part of another one.
+#ifndef MILLRACE_SANITIZED  // sanitizers keep stack objects elsewhere
+// As in OpenCV: a body that runs a part of another one.
 struct Inner {
   virtual ~Inner() = default;
   virtual void run(int begin, int end) const = 0;
@@ -169,13 +169,13 @@ TEST(CallSite, TellsKindsOfLoopsAndNumbersOfPartsApart) {
 TEST(CallSite, ReadsNothingThatIsNotOnTheStack) {
   const std::uint64_t none = call_site(nullptr, 5);
   EXPECT_EQ(call_site(reinterpret_cast<const void*>(std::uintptr_t{0x1238}), 5), none);
-  // On the stack, and points to nowhere.
+  // On the stack, with a dangling pointer.
   const std::uintptr_t words[2] = {1, 0xdead'beef'0000'0008};
   EXPECT_EQ(call_site(words, 5), none);
   EXPECT_NE(call_site(nullptr, 6), none);
 }
 
-// The library itself, as OpenCV calls it.
+// Loads the library itself, as OpenCV does.
 TEST(ParallelBackend, IsLoadedAndDoesWhatOpenCvAsksFor) {
   std::istringstream paths(MILLRACE_OPENCV_BACKENDS);
   unsigned major = 4;

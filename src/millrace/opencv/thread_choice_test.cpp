@@ -13,7 +13,7 @@
 namespace millrace::opencv {
 namespace {
 
-// What `loops` loops take altogether, seconds by threads; and how often each count was used.
+// Total time of `loops` loops, with times in seconds by thread count; and how often each count was used.
 struct Outcome {
   double seconds = 0;
   std::map<int, int> used;
@@ -50,9 +50,9 @@ TEST(ThreadChoice, TriesPowersOfTwoAndTheMost) {
   }
 }
 
-class EveryGain : public testing::TestWithParam<double> {};  // of a doubling of the threads
+class EveryGain : public testing::TestWithParam<double> {};  // gain from doubling the threads
 
-// Whatever is gained, little is lost against the best count used always, with noise of 5 %.
+// For any gain, little is lost compared with always using the best count, with 5 % noise.
 TEST_P(EveryGain, CostsLittleMoreThanTheBestCount) {
   for (const int most : {2, 3, 8, 64}) {
     std::mt19937 random(static_cast<unsigned>(most));
@@ -62,7 +62,7 @@ TEST_P(EveryGain, CostsLittleMoreThanTheBestCount) {
     ThreadChoice choice(most);
     const Outcome outcome =
         simulate(choice, 3000, [&](int threads) { return mean(threads) * noise(random); });
-    // To find that out it may take as long as a few loops with the worst count do.
+    // Finding out may take as long as a few loops with the worst count.
     const double worst = std::max(mean(1), mean(most));
     EXPECT_LT(outcome.seconds, 1.03 * 3000 * best + 4 * worst) << most;
   }
@@ -70,8 +70,8 @@ TEST_P(EveryGain, CostsLittleMoreThanTheBestCount) {
 
 INSTANTIATE_TEST_SUITE_P(Gains, EveryGain, testing::Values(0.5, 0.8, 0.95, 1.0, 1.05, 1.3, 1.8, 2.0));
 
-// Others take CPUs away now and then, for a while: gain of a doubling of the threads, how long a thread is
-// held up, and how long it runs between two such times, all in times of a loop with one thread.
+// Other processes take CPUs away for some time. Parameters: gain from doubling the threads, duration of an
+// interruption, and time between two, as multiples of a loop with one thread.
 class EveryBusyMachine : public testing::TestWithParam<std::tuple<double, double, double>> {};
 
 TEST_P(EveryBusyMachine, CostsLittleMoreThanTheBestCount) {
@@ -98,8 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, EveryBusyMachine,
                          testing::Combine(testing::Values(0.8, 1.0, 1.3, 1.8, 2.0),
                                           testing::Values(4.0, 20.0), testing::Values(3.5, 7.0)));
 
-// A site that is called a hundred times only, on machines that take CPUs away or not: the race is most of its
-// life.
+// A site with only a hundred loops, on busy and idle machines, so that the race takes most of them.
 TEST(ThreadChoice, CostsLittleMoreThanTheBestCountWhereASiteIsCalledSeldom) {
   constexpr int loops = 100;
   constexpr int seeds = 40;
@@ -127,7 +126,7 @@ TEST(ThreadChoice, CostsLittleMoreThanTheBestCountWhereASiteIsCalledSeldom) {
         worst = std::max(worst, ratio);
         ++machines;
       }
-  EXPECT_LT(std::exp(logarithms / machines), 1.065);  // 1.076 where both have as many turns
+  EXPECT_LT(std::exp(logarithms / machines), 1.065);  // 1.076 if both have equally many turns
   EXPECT_LT(worst, 1.25);                             // 1.31
 }
 
@@ -137,7 +136,7 @@ TEST(ThreadChoice, FollowsANeighbourThatComesAndGoes) {
   const auto beside = [](int threads) { return threads == 2 ? 1.6 : 1.0; };
   EXPECT_GT(simulate(choice, 300, alone).used[2], 280);
   EXPECT_GT(simulate(choice, 300, beside).used[1], 270);
-  // What is used looks as before now; what was given up is tried again in time.
+  // The used count is as fast as before; the rejected ones are tried again in time.
   simulate(choice, 300, alone);
   EXPECT_GT(simulate(choice, 300, alone).used[2], 280);
 }

@@ -19,28 +19,27 @@ using ::testing::HasSubstr;
 constexpr double cif = 352 * 288;
 constexpr double hd = 1920 * 1080;
 
-// What a kind of job asks of a machine that nobody has.
+// Demands of a kind of job on a simulated machine.
 struct SimulatedKind {
   Bottleneck bound{};
-  double cpus = 1;       // that a job keeps busy when it is alone
-  double bandwidth = 0;  // of the memory's, as a share
-  double seconds = 1;    // that a job takes alone
+  double cpus = 1;       // CPUs that a job keeps busy alone
+  double bandwidth = 0;  // share of the memory bandwidth
+  double seconds = 1;    // duration of a job alone
   double frame_pixels = cif;
   int jobs = 1;
 };
 
-// A machine on which jobs slow each other down, as a batch would drive it.
+// Simulates a machine on which jobs slow each other down, driven like a batch.
 class SimulatedMachine {
  public:
   SimulatedMachine(int cpus, std::vector<SimulatedKind> kinds) : cpus_(cpus), kinds_(std::move(kinds)) {}
 
-  // Work that kinds take from each other beyond CPUs and bandwidth: how fast a job of kind a is beside one of
-  // kind b.
+  // Relative speed of a job of kind a next to one of kind b, besides the effects of CPUs and bandwidth.
   std::function<double(int a, int b)> beside = [](int, int) { return 1.0; };
   // The same by the number of jobs.
   std::function<double(int jobs)> crowded = [](int) { return 1.0; };
 
-  // Seconds until all are done.
+  // Seconds until all jobs are done.
   double run(BatchPolicy& policy) {
     std::vector<int> left;
     for (const SimulatedKind& kind : kinds_)
@@ -59,7 +58,7 @@ class SimulatedMachine {
         changed = now;
       }
       if (running.empty()) return now;
-      // Until the next event, or the next look.
+      // Until the next event, or the next decision.
       double step = 0.1;
       std::vector<double> speeds;
       for (std::size_t j = 0; j < running.size(); ++j) {
@@ -85,15 +84,15 @@ class SimulatedMachine {
     }
   }
 
-  int most = 0;  // side by side
+  int most = 0;  // highest number of concurrent jobs
   int threads_each = 0;
 
  private:
   struct Job {
     int kind = 0;
     double left = 0;
-    BatchSlice slice{.side_by_side = 0};  // sums over time, until it is told
-    double told_at = -1;                  // what was left then
+    BatchSlice slice{.side_by_side = 0};  // sums over time until reported
+    double told_at = -1;                  // work left at that time
   };
 
   [[nodiscard]] const SimulatedKind& kind(const Job& job) const {
@@ -159,7 +158,7 @@ SimulatedKind many(SimulatedKind kind, int jobs) {
 }
 
 TEST(BatchPolicy, RunsAComputeBoundJobBesideAMemoryBoundOne) {
-  // Two of the hungry kind side by side take 1.72 s, a pair of both kinds 1 s.
+  // Two jobs of the hungry kind together take 1.72 s, one of each kind 1 s.
   SimulatedMachine machine(2, {many(computing, 10), many(hungry, 10)});
   BatchPolicy policy(2, std::nullopt);
   EXPECT_LT(machine.run(policy), 1.1 * 10);
@@ -174,7 +173,7 @@ TEST(BatchPolicy, LearnsThatJobsOfOneKindGoBetterTogether) {
   SimulatedMachine machine(2, {many(computing, 40), many({.bound = Bottleneck::output}, 40)});
   machine.beside = [](int a, int b) { return a == b ? 1.0 : 0.6; };
   BatchPolicy policy(2, std::nullopt);
-  // 40 s at best, 67 s where kinds are always mixed.
+  // 40 s at best, 67 s if kinds are always mixed.
   EXPECT_LT(machine.run(policy), 48);
   EXPECT_GT(policy.speed_beside(Bottleneck::output, Bottleneck::output),
             policy.speed_beside(Bottleneck::output, Bottleneck::processing));
@@ -201,7 +200,7 @@ TEST(BatchPolicy, TakesAJobBackThatMadeAllSlower) {
   machine.crowded = [](int jobs) { return jobs > 2 ? 0.5 : 1.0; };
   BatchPolicy policy(2, std::nullopt);
   const double seconds = machine.run(policy);
-  EXPECT_EQ(machine.most, 3);  // tried, as CPUs were idle
+  EXPECT_EQ(machine.most, 3);  // tried because CPUs were idle
   EXPECT_LT(seconds, 44);      // 40 without the trial
 }
 
@@ -244,7 +243,8 @@ TEST(BatchPolicy, GivesNoThreadsToJobsThatWaitForMemory) {
   EXPECT_EQ(policy.decide({.running = {waits, waits}, .waiting = {waiting}}).threads_each, 8);
 }
 
-// As with parameters of their own in every job. What was seen of each was once looked through for each.
+// For example with different parameters in every job. Formerly the observations of each kind were searched
+// for every kind.
 TEST(BatchPolicy, TakesNoTimeToDecideAmongManyKinds) {
   constexpr int kinds = 30'000;
   BatchPolicy policy(4, std::nullopt);

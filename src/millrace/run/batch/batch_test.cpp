@@ -23,7 +23,7 @@ image::Pipeline pipeline_of(const std::string& text) {
   return *pipeline;
 }
 
-// All samples of all frames, one behind the other.
+// All samples of all frames, concatenated.
 struct Samples {
   std::vector<std::uint8_t> bytes;
   int frames = 0;
@@ -105,7 +105,7 @@ TEST_F(BatchTest, RunsAllJobsWithTheBitsThatEachHasAlone) {
     EXPECT_EQ(batch.results()[j].record.frames, alone[j % inputs.size()].frames);
     EXPECT_TRUE(together[j].bytes == alone[j % inputs.size()].bytes) << j;
   }
-  EXPECT_GE(batch.most_side_by_side(), 2);  // of jobs so short four need not meet
+  EXPECT_GE(batch.most_side_by_side(), 2);  // four such short jobs need not overlap
   EXPECT_LE(batch.most_side_by_side(), 4);
 }
 

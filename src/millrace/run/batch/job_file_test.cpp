@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"3", "jobs:1: is no JSON object"}, Bad{"{} {}", "jobs:1: is no JSON object"},
                       Bad{"{\"input\": \"\xff\"}", "jobs:1: is no JSON object"}));
 
-// Read as a whole first it would take gigabytes.
+// Reading it completely first would take gigabytes.
 TEST(JobFile, ALineThatIsNestedWithoutEndIsRefusedAtItsBeginning) {
   const auto peak_kib = [] {
     rusage usage{};

@@ -70,7 +70,7 @@ TEST(ExpandInput, GivesFilesThatMatchInOrder) {
   const auto found = expand_input(folder / "[ab]*.mp4");
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_THAT(*found, ElementsAre(folder / "a.mp4", folder / "b.mp4"));
-  // A file is itself, whatever its name would match.
+  // An existing file is not treated as a pattern.
   EXPECT_THAT(*expand_input(folder / "x[1].mp4"), ElementsAre(folder / "x[1].mp4"));
   EXPECT_THAT(*expand_input(folder / "missing.mp4"), ElementsAre(folder / "missing.mp4"));
   EXPECT_THAT(*expand_input("test:32x32@2"), ElementsAre("test:32x32@2"));
@@ -114,13 +114,14 @@ TEST(CheckDistinct, FindsOutputsThatAreOneFile) {
               HasSubstr("both"));
   EXPECT_EQ(distinct({{"a", folder / "q%04d.png"}, {"b", folder / "r%04d.png"}, {"c", folder / "q%04d.jpg"}}),
             "");
-  EXPECT_EQ(distinct({{"a", folder / "q%04d.mp4"}, {"b", folder / "q%03d.mp4"}}), "");  // each one file
+  EXPECT_EQ(distinct({{"a", folder / "q%04d.mp4"}, {"b", folder / "q%03d.mp4"}}),
+            "");  // each is a single file
   EXPECT_THAT(distinct({{folder / "in.mp4", folder / "in.mp4"}}), HasSubstr("is an input"));
   EXPECT_THAT(distinct({{folder / "in.mp4", folder / "1.mkv"}, {"b", folder / "same.mp4"}}),
               HasSubstr("is an input"));
   for (const char* name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
     EXPECT_THAT(distinct({{"a", name}}), HasSubstr("standard output")) << name;
-  // One reader cannot tell two videos apart.
+  // A pipe's reader cannot tell two videos apart.
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(distinct({{"a", folder / "pipe"}}), "");
   EXPECT_THAT(distinct({{"a", folder / "pipe"}, {"b", folder / "pipe"}}), HasSubstr("both"));

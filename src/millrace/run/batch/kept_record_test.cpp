@@ -17,13 +17,13 @@
 
 namespace {
 
-// By name, what was written to the disk, and what is to be looked at before.
+// Names of files flushed to disk, and a hook before each flush.
 std::vector<std::string> synced;
 std::function<void()> before_sync;
 
 }  // namespace
 
-// In the place of the system's, for this program; the disk has nothing to do.
+// Replaces the system's fsync, to observe flushes without using the disk.
 extern "C" int fsync(int descriptor) {
   if (before_sync) {
     before_sync();
@@ -67,7 +67,7 @@ class KeptRecordTest : public ::testing::Test {
     EXPECT_TRUE(read) << read.error().message;
     return record.verdict(name, identity);
   }
-  // The record, as it is after one job.
+  // Content of the record after one job.
   [[nodiscard]] std::string content_after_noting() {
     note_done();
     return content_of(folder_ / kept_record_name);
@@ -125,7 +125,7 @@ TEST_F(KeptRecordTest, AnOutputThatWasTouchedIsReadAndOneThatWasChangedIsDoneAga
   set_time("out.mkv", 1'000'000);
   EXPECT_EQ(verdict().kept, Kept::done);
   make_file(folder_ / "out.mkv", "outpuT");
-  set_time("out.mkv", 2'000'000);  // files that are written within a tick have the same time on many systems
+  set_time("out.mkv", 2'000'000);  // files written within one tick have the same time on many systems
   EXPECT_EQ(verdict().kept, Kept::again);
   make_file(folder_ / "out.mkv", "outpu");
   EXPECT_EQ(verdict().kept, Kept::again);
@@ -139,7 +139,7 @@ TEST_F(KeptRecordTest, LinesThatAreTornOrOfOthersArePassedOver) {
       path,
       "no json\n{\"version\": 99, \"output\": \"out.mkv\"}\n{\"version\": 1}\n[]\n\n{\"version\": 1, \"outp");
   EXPECT_EQ(verdict().kept, Kept::unknown);
-  note_done();  // behind the torn line, on one of its own
+  note_done();  // on a line of its own after the incomplete one
   EXPECT_EQ(verdict().kept, Kept::done);
 }
 
@@ -226,7 +226,7 @@ TEST_F(KeptRecordTest, NothingIsLostWhereItIsCompactedWhileOthersNote) {
         for (int i = 0; i < 10; ++i) {
           const std::string name = fmt::format("{}-{}", t, i);
           make_file(folder_ / name, name);
-          // Each is another batch, which looks through what is there.
+          // Each iteration is another batch, which reads the existing record.
           EXPECT_TRUE(KeptRecord(folder_.path()).note_done(name, identity(), i));
         }
       });
@@ -284,7 +284,7 @@ TEST_F(KeptRecordTest, IsNotReplacedUnderAClaim) {
     EXPECT_GT(content_of(folder_ / kept_record_name).size(), old.size());
     EXPECT_FALSE(KeptRecord(folder_.path()).claim("out.mkv"));
   }
-  // As the next batch begins.
+  // When the next batch begins.
   EXPECT_TRUE(KeptRecord(folder_.path()).claim("out.mkv"));
   EXPECT_LT(content_of(folder_ / kept_record_name).size(), old.size());
   EXPECT_EQ(verdict().kept, Kept::done);

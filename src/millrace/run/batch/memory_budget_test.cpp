@@ -55,7 +55,7 @@ TEST(RunMemory, GrowsWithFramesAndThreadsOfCodecs) {
   run.encoder_threads = 16;
   EXPECT_GT(run_memory_bytes(run), encoded + 14 * video::frame_bytes(hd));
   run.frames_in_flight = 4;
-  // Of three more before and after, and what lies between their stages.
+  // Three more frames before and after, and the intermediates between their stages.
   const auto side_by_side = run_memory_bytes(run);
   run.frames_in_flight = 1;
   EXPECT_GT(side_by_side, run_memory_bytes(run) + 2 * 3 * video::frame_bytes(hd));

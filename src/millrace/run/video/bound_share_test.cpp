@@ -9,13 +9,13 @@
 namespace millrace::run {
 namespace {
 
-// Three stages, each with a thread, in front of and behind the middle one a queue of two frames, as a run has
-// them; the middle one is what decides here. What it waited for, and when the last frame left.
+// Three stages with a thread each and queues of two frames before and after the middle one, as in a run. The
+// middle one is measured. Results: its waits, and when the last frame left.
 struct Overlapped {
   double read = 0;
   double compute = 0;
   double write = 0;
-  int burst = 1;  // the writer takes frames for nothing, and every so often the time of all of them
+  int burst = 1;  // the writer takes most frames in no time, and the time of the whole burst for the last one
 
   struct Result {
     double share = 1;
@@ -62,9 +62,9 @@ TEST(BoundShare, WhatIsBelievedAtFirstGivesWayToWhatIsSeen) {
   EXPECT_GT(before, 0.99);
 }
 
-class Stages : public ::testing::TestWithParam<int> {};  // frames of a writer's burst
+class Stages : public ::testing::TestWithParam<int> {};  // length of the writer's bursts in frames
 
-// Against the same run with filters that take a tenth less.
+// Compares with the same run with filters that are 10 % faster.
 TEST_P(Stages, SayWhatFasterFiltersGainTheRun) {
   for (const double read : {0.2, 0.9, 1.0, 1.1, 3.0}) {
     for (const double write : {0.2, 0.8, 1.2, 2.0, 7.0}) {

@@ -11,9 +11,9 @@ TEST(BoundWait, ChargesWhatIsWaitedBeyondWhatIsWaitedUnbound) {
     EXPECT_EQ(wait.add(1, 0.002, false), 0);
   EXPECT_NEAR(wait.add(1, 0.005, true), 0.003, 1e-4);
   EXPECT_NEAR(wait.add(4, 0.020, true), 0.012, 1e-4);
-  // Waiting less than unbound is no merit: computing is what it is judged by.
+  // Waiting less than unpinned is no advantage: schedules are ranked by computing time.
   EXPECT_EQ(wait.add(1, 0.001, true), 0);
-  // What is waited bound does not become usual.
+  // Pinned waits do not change the average.
   EXPECT_NEAR(wait.add(1, 0.005, true), 0.003, 1e-4);
 }
 

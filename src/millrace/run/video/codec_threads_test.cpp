@@ -52,7 +52,7 @@ TEST(Bottleneck, IsWhatTheLoopWaitedForMostOfItsTime) {
   EXPECT_EQ(bottleneck_of(record), Bottleneck::output);
   std::swap(record.output_wait_seconds, record.input_wait_seconds);
   EXPECT_EQ(bottleneck_of(record), Bottleneck::input);
-  // The filters take most of the time, but would only wait longer if they were faster.
+  // The filters take most of the time, but faster ones would only wait longer.
   std::swap(record.compute_seconds, record.input_wait_seconds);
   EXPECT_EQ(bottleneck_of(record), Bottleneck::input);
   record.input_wait_seconds = 0.5;
@@ -61,8 +61,7 @@ TEST(Bottleneck, IsWhatTheLoopWaitedForMostOfItsTime) {
   EXPECT_EQ(bottleneck_of(record), Bottleneck::none);
 }
 
-// The search for a schedule and the summary speak of one thing: what the one calls waiting, the other does
-// not call bound by filters.
+// The schedule search and the summary must agree on whether filters are the bottleneck.
 TEST(Bottleneck, IsTheFiltersWhereTheSearchWouldGainByThem) {
   for (int input = 0; input <= 20; ++input) {
     for (int output = 0; input + output <= 20; ++output) {

@@ -19,7 +19,7 @@ using machine::CpuSet;
 
 constexpr int frame_count = 3;
 
-// One for all tests: a process has one pool.
+// Shared by all tests: a process has one pool.
 class ComputationTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -46,7 +46,7 @@ class ComputationTest : public ::testing::Test {
             .affinity = affinity,
             .isa = machine::best_isa()};
   }
-  // The planes of the frame processed last, row by row.
+  // The planes of the last processed frame, row by row.
   static std::vector<float> pixels_of(const std::vector<image::PixelView>& planes) {
     std::vector<float> pixels;
     for (const image::PixelView& plane : planes) {
@@ -100,7 +100,7 @@ TEST_F(ComputationTest, loaded_pixels_are_the_code_values_of_the_frame_from_0_to
   }
 }
 
-// Which stand still before the first and after the last.
+// The first and last frames are repeated beyond the ends.
 TEST_F(ComputationTest, neighbouring_frames_are_those_in_memory) {
   const auto temporal = [](const char* pipeline) {
     return *image::lay_out_frame(*image::load_pipeline(pipeline), frames_->front().format(),
@@ -148,7 +148,7 @@ TEST_P(ComputationCounts, the_record_holds_what_was_processed_since_and_nothing_
   computation.record(record);
   EXPECT_EQ(record.frames, 11);
   EXPECT_GT(spent, 0);
-  // The executor reads its clock inside of what is timed here.
+  // The executor's clock runs inside the interval timed here.
   EXPECT_GT(record.compute_seconds, 0);
   EXPECT_LE(record.compute_seconds, spent);
   ASSERT_EQ(record.stages.size(), 15U) << "five stages of three planes";
@@ -226,7 +226,7 @@ TEST_F(ComputationTest, a_schedule_that_is_impossible_is_a_usage_error) {
 }
 
 TEST_F(ComputationTest, no_more_frames_are_read_than_fit_into_memory) {
-  // 8 bits a sample, and 2 x 32 as floats.
+  // 8 bits per sample, and two floats of 32 bits.
   const std::uint64_t decoded = video::frame_bytes(frames_->front().format());
   for (const auto& [pixels, each] :
        {std::pair{InputPixels::fresh, decoded}, {InputPixels::preloaded, 9 * decoded}}) {

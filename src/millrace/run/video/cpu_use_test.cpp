@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(CpuUse, TellsOtherProgramsFromTheOwnCodecs) {
-  // Two workers that had work all the time, and a CPU for a quarter of it.
+  // Two workers that always had work, and a CPU for a quarter of the time.
   CpuUse use{.ran = 5, .waited = 15, .process = 6, .wall = 10, .cpus = 2};
   EXPECT_DOUBLE_EQ(waiting_share(use), 0.75);
   EXPECT_TRUE(lacks_cpus(use));
@@ -36,7 +36,7 @@ TEST(CpuUse, IsNotToldWhereWorkersHardlyWaited) {
   EXPECT_EQ(describe({.ran = 0, .waited = 0, .process = 0, .wall = 0, .cpus = 0}), "");
 }
 
-// Threads that are bound to one CPU wait for it in turns, which the kernel counts.
+// Threads pinned to one CPU take turns; the kernel counts their waiting.
 TEST(CpuWatch, SeesTheCallersWaitForACpuThatOthersHave) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -53,7 +53,7 @@ TEST(CpuWatch, SeesTheCallersWaitForACpuThatOthersHave) {
   });
   const CpuWatch watch;
   const std::int64_t begin = turns;
-  // Until the other one has had the CPU, and this one has waited for it.
+  // Until the other thread has run and this one has waited.
   std::optional<CpuUse> use;
   do {
     use = watch.since_then(1);

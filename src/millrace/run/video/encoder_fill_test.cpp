@@ -7,11 +7,11 @@ namespace {
 
 constexpr double pixels = 352 * 288;
 
-// A run, a frame a turn.
+// A run with one frame per batch.
 struct TurnByTurn {
   EncoderFill fill;
-  double seconds_a_pixel = 0;  // of the filters, on one processor
-  double waiting = 0;          // of each turn
+  double seconds_a_pixel = 0;  // of the filters, on one CPU
+  double waiting = 0;          // in each iteration
   std::int64_t frames = 0;
 
   void turn() {

@@ -57,7 +57,7 @@ TEST_P(FrameTimesOf, AnyNumberOfTurnsAreFewPointsWithTheSameSums) {
 INSTANTIATE_TEST_SUITE_P(Lengths, FrameTimesOf,
                          testing::Values(1, 2, 6, 999, 1000, 1001, 1500, 2001, 12'345));
 
-// A run of so many turns, each with so many kernel calls by each of two workers.
+// The trace of a run with this many batches and, in each, this many kernel calls on each of two workers.
 nlohmann::json trace_of(int turns, int calls_each) {
   RunTrace trace(1000);
   const std::vector<std::vector<image::GroupName>> groups{{{.stages = "blur\"", .plane = 0, .size = {8, 8}}}};

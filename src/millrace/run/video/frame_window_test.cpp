@@ -8,7 +8,7 @@ namespace {
 
 const video::FrameFormat one_pixel = {.width = 1, .height = 1, .chroma = video::Chroma::gray};
 
-// So many frames, then the end or a failure.
+// A source with this many frames, then the end or a failure.
 class FrameWindowTest : public testing::Test {
  protected:
   void open(std::int64_t frames, bool fails) {

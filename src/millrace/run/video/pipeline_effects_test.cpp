@@ -18,7 +18,7 @@ std::string refusal(const char* pipeline, video::Chroma chroma) {
   return checked ? "" : checked.error().message;
 }
 
-// A row of 4:2:0 chroma lies beside rows of both fields.
+// In 4:2:0, a chroma row belongs to luma rows of both fields.
 TEST(PipelineEffects, redGreenAndBlueMixFieldsWhereChromaHasFewerRows) {
   EXPECT_THAT(refusal("yuv2rgb | binary", video::Chroma::c420), HasSubstr("yuv2rgb would mix the rows"));
   EXPECT_THAT(refusal("deinterlace | yuv2rgb | binary", video::Chroma::c420), "");
@@ -26,7 +26,7 @@ TEST(PipelineEffects, redGreenAndBlueMixFieldsWhereChromaHasFewerRows) {
   EXPECT_THAT(refusal("yuv2rgb | blur", video::Chroma::c422), HasSubstr("blur would mix the rows"));
 }
 
-// As whoever reads frames and hands them on asks for.
+// As used by callers that only read frames and pass them on.
 TEST(PipelineEffects, aCropThatLeavesNothingOutMixesNoFields) {
   EXPECT_EQ(refusal("crop(1)", video::Chroma::c420), "");
   EXPECT_THAT(refusal("crop(0.5)", video::Chroma::c420), HasSubstr("crop would mix the rows"));

@@ -36,7 +36,7 @@ TEST(ShownTime, OfAClockThatCountsFramesIsExact) {
   format.time_base_numerator = 1;
   format.time_base_denominator = 25;
   EXPECT_EQ(ShownTime(format).inaccuracy(), 0);
-  format.time_base_denominator = 60;  // rounds, by most of a quarter
+  format.time_base_denominator = 60;  // rounds by almost a quarter of a frame
   EXPECT_DOUBLE_EQ(ShownTime(format).inaccuracy(), 0.01);
 }
 

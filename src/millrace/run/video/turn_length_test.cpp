@@ -56,7 +56,7 @@ TEST(TurnLength, IsOneRoundOfFramesThatAreLarge) {
   EXPECT_EQ(TurnLength::most_frames(300, cif_bytes), 300);
 }
 
-// What a turn holds is memory that a short run touches once.
+// The memory of a batch is touched for the first time in a short run, which costs time.
 TEST(TurnLength, IsASmallPartOfAShortRun) {
   for (const std::int64_t total : {0, 1, 2, 30, 60, 100, 360, 100'000}) {
     TurnLength turn(cif_bytes, total);

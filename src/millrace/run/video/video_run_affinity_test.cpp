@@ -11,8 +11,8 @@
 namespace millrace::run {
 namespace {
 
-// Two passes over frames of the caller's own; where the threads run that ask for the first of each, and that
-// take the last.
+// Two passes over the caller's own frames. Records the CPUs of the threads that request the first frame of
+// each pass and take the last one.
 class VideoRunAffinity : public VideoRunTest,
                          public ::testing::WithParamInterface<machine::AffinityArrangement> {};
 
@@ -32,7 +32,7 @@ TEST_P(VideoRunAffinity, FramesAreReadAndWrittenWhereTheScheduleSaysFromTheFirst
   VideoSource source = frames_source(small_gray, [&](const std::stop_token&) {
     if (frames.given() % 4 == 0 && (frames.given() == 0 || reading.size() == 2))
       reading.push_back(*machine::current_thread_affinity());
-    // The end of the first pass comes after four.
+    // The end of the first pass is requested after four frames.
     if (frames.given() == 4 && reading.size() == 1) {
       reading.emplace_back();
       return Result<std::optional<video::Frame>>(std::nullopt);
@@ -56,7 +56,7 @@ TEST_P(VideoRunAffinity, FramesAreReadAndWrittenWhereTheScheduleSaysFromTheFirst
   EXPECT_EQ(writing, expected);
 }
 
-// Into the passes to come, too, and back.
+// Also in later passes, and back again.
 TEST_F(VideoRunTest, FramesAreReadWhereTheyAreToBeFromTheMomentThatIsSaid) {
   const auto& usable = machine_->usable.cpus;
   Counting frames(1000);
@@ -85,7 +85,7 @@ TEST_F(VideoRunTest, FramesAreReadWhereTheyAreToBeFromTheMomentThatIsSaid) {
   };
   take(5);
   move_to({usable.first(1), usable});
-  take(90);  // and into the second pass
+  take(90);  // into the second pass
   move_to({{}, usable});
   take(60);
   const std::lock_guard lock(mutex);
@@ -99,7 +99,7 @@ TEST_F(VideoRunTest, FramesAreReadWhereTheyAreToBeFromTheMomentThatIsSaid) {
   ASSERT_GE(parts.size(), 3U);
   if (parts[1].back() != usable.first(1)) GTEST_SKIP() << "SKIPPED: binding is refused here";
   EXPECT_EQ(parts[0].front(), usable);
-  // But for the frame that was being read when it was said.
+  // Except for the frame that was being read at that time.
   for (std::size_t i = 1; i < parts[1].size(); ++i)
     EXPECT_EQ(parts[1][i], usable.first(1)) << i;
   for (std::size_t i = 1; i < parts[2].size(); ++i)

@@ -18,7 +18,7 @@ struct Temporal {
   int (*expected)(int frame, int last);
 };
 
-// Frames are numbers here, so that what is made of neighbours can be worked out by hand.
+// Samples are frame numbers, so that results of neighbouring frames can be computed by hand.
 TEST_F(VideoRunTest, ReadsNeighbouringFramesWhichStandStillBeforeTheFirstAndAfterTheLast) {
   const Temporal cases[] = {
       {"temporal_average(3)", [](int n, int last) { return last == 0 ? 0 : n; }},
@@ -38,7 +38,7 @@ TEST_F(VideoRunTest, ReadsNeighbouringFramesWhichStandStillBeforeTheFirstAndAfte
     for (const image::Structure structure : image::all_structures()) {
       for (const int in_flight : {1, 2}) {
         if (in_flight > workplace_->threads()) continue;
-        // The same kernels once more, but for what a compilation takes.
+        // Skips repeated kernels, because compiling takes time.
         if (image::is_one_kernel(structure) && in_flight < std::min(2, workplace_->threads())) continue;
         for (const int count : {1, 2, 9}) {
           Counting frames(count);
@@ -64,13 +64,13 @@ TEST_F(VideoRunTest, ReadsNeighbouringFramesWhichStandStillBeforeTheFirstAndAfte
 }
 
 struct Beside {
-  int rate;  // of the second video; the first has 25 frames a second
+  int rate;  // of the second video; the first has 25 frames per second
   int frames;
   const char* pipeline;
-  std::vector<int> expected;  // of 6 frames
+  std::vector<int> expected;  // for 6 frames
 };
 
-// Frames are numbers here, which tell whose is shown.
+// Samples are frame numbers, which identify the frame shown.
 TEST_F(VideoRunTest, ShowsBesideEachFrameTheLastOfTheSecondVideoThatHasBegun) {
   const char* const second_alone = "[input, second] | blend(normal)";
   const Beside cases[] = {
@@ -82,7 +82,7 @@ TEST_F(VideoRunTest, ShowsBesideEachFrameTheLastOfTheSecondVideoThatHasBegun) {
       {10, 99, second_alone, {0, 0, 0, 1, 1, 2}},
       {50, 99, "[input, second] | blend(subtract)", {0, 0, 0, 0, 0, 0}},
       {50, 99, "[second, input] | blend(subtract)", {0, 1, 2, 3, 4, 5}},
-      // At other times it is what was shown beside the frames of those times.
+      // For neighbouring times: the frame of the second video shown at each of those times.
       {50, 99, "[input, second | difference(2)] | blend(normal)", {0, 2, 4, 4, 4, 4}},
       {50, 99, "[input, second | temporal_average(3)] | blend(normal)", {1, 2, 4, 6, 8, 9}},
   };
@@ -105,7 +105,7 @@ TEST_F(VideoRunTest, ShowsBesideEachFrameTheLastOfTheSecondVideoThatHasBegun) {
   }
 }
 
-// Both are cut from one film of 30 frames a second, one in milliseconds.
+// Both are trimmed from one film of 30 frames per second; one has times in milliseconds.
 TEST_F(VideoRunTest, PairsFramesOfOneMomentThoughClocksRound) {
   video::FrameFormat exact = small_gray;
   exact.rate_numerator = 30;
@@ -160,7 +160,7 @@ TEST_F(VideoRunTest, SaysWhatIsWrongWithASecondVideo) {
               HasSubstr("other samples than the first"));
 }
 
-// 4 frames before and 1 after are read for each; where the video began or ended there, results would differ.
+// Each frame reads 4 frames before and 1 after. If the video began or ended there, results would differ.
 TEST_F(VideoRunTest, FramesAroundAreReadAndNotMade) {
   for (const int in_flight : {1, 2}) {
     if (in_flight > workplace_->threads()) continue;

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Their length is known.
+// Sources with a known length.
 TEST_F(VideoRunTest, AShortRunTriesAndCompilesNothing) {
   Counting frames(12);
   std::vector<int> samples;
@@ -34,7 +34,7 @@ TEST_F(VideoRunTest, WhyNothingWasTriedIsInTheRecord) {
     EXPECT_EQ(decisions["trials"], 0);
     EXPECT_EQ(decisions["events"].front()["event"], "started");
     EXPECT_EQ(decisions["events"].dump().contains(R"("event":"no trial")"), decisions["searched"]) << input;
-    // The last where the machine is so busy that frames are generated more slowly than processed.
+    // The last one if the machine is so busy that generating frames is slower than processing them.
     EXPECT_THAT(run.record().explanation,
                 ::testing::AnyOf(HasSubstr("listing other candidates takes longer"),
                                  HasSubstr("frames left: a trial costs more than it can gain"),
@@ -42,7 +42,7 @@ TEST_F(VideoRunTest, WhyNothingWasTriedIsInTheRecord) {
   }
 }
 
-// Of known and of unknown length. What an earlier run of the test compiled may be tried before the first
+// With known and unknown length. Kernels compiled by an earlier run of the test may be tried before the first
 // wait.
 TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
   for (const std::optional<std::int64_t> total :
@@ -62,7 +62,7 @@ TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
   }
 }
 
-// Takes frames as an encoder does: as many as it looks ahead at before anyone waits.
+// Accepts frames like an encoder: its whole lookahead without waiting.
 class LookingAhead final : public video::FrameWriter {
  public:
   explicit LookingAhead(std::int64_t ahead) : ahead_(ahead) {}
@@ -79,7 +79,7 @@ class LookingAhead final : public video::FrameWriter {
   std::int64_t frames_ = 0;
 };
 
-// Which is no sign that filters bind the run.
+// A filling lookahead does not mean that filters are the bottleneck.
 TEST_F(VideoRunTest, UntilItsEncoderIsFilledARunTriesNothing) {
   constexpr std::int64_t frames = 60;
   const video::FrameFormat large{.width = 1280, .height = 720, .chroma = video::Chroma::gray};
@@ -104,7 +104,7 @@ TEST_F(VideoRunTest, UntilItsEncoderIsFilledARunTriesNothing) {
       const Status done = run.run();
       ASSERT_TRUE(done) << done.error().message;
       const RunDecisions& decisions = *run.record().decisions;
-      // And for the few turns that show what binds the run.
+      // Plus the few batches needed to find the bottleneck.
       EXPECT_LE(held_until, ahead == 0 ? 0 : ahead + 8);
       if (ahead < frames) {
         EXPECT_TRUE(decisions.bound_share);
@@ -119,7 +119,7 @@ TEST_F(VideoRunTest, UntilItsEncoderIsFilledARunTriesNothing) {
   }
 }
 
-// Whatever encodes them: a frame of this takes a thousand times as long as that.
+// One frame of this takes a thousand times as long as encoding it.
 TEST_F(VideoRunTest, FiltersThatTakeLongerThanAnyEncoderAreNotWaitedFor) {
   const video::FrameFormat small{.width = 64, .height = 48, .chroma = video::Chroma::gray};
   Counting source(20, small);
@@ -139,7 +139,7 @@ TEST_F(VideoRunTest, FiltersThatTakeLongerThanAnyEncoderAreNotWaitedFor) {
   EXPECT_FALSE(held);
 }
 
-// As bare H.264 says of itself while it is read.
+// Raw H.264 only estimates its length while it is read.
 TEST_F(VideoRunTest, WhatIsExpectedOfASourceCountsLikeWhatItSays) {
   TemporaryFolder folder;
   const std::string input = folder / "bare.264";

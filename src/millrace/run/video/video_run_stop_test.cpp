@@ -100,7 +100,7 @@ TEST_F(VideoRunTest, WhatFailsBesideAStopIsToldWithIt) {
   }
 }
 
-// One that has opened the pipe and takes nothing out of it.
+// A reader that has opened the pipe but does not read.
 class VideoRunToASleeper : public VideoRunTest, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(VideoRunToASleeper, EndsWhenItIsStopped) {

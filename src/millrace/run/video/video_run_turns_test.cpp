@@ -17,21 +17,21 @@
 namespace millrace::run {
 namespace {
 
-// Moments of a run that the caller sees, between which those lie that its latencies are counted from and to.
+// Times that the caller observes. The start and end of each latency measurement lie between two of them.
 struct Moments {
   explicit Moments(int frames)
       : asked(static_cast<std::size_t>(frames) + 1), read(asked), taken_up(asked), begun(asked),
         written(asked) {}
 
-  std::vector<std::int64_t> asked;     // by frame: the source was
-  std::vector<std::int64_t> read;      // it gave it
-  std::vector<std::int64_t> taken_up;  // not yet
-  std::vector<std::int64_t> begun;     // the sink was given it
-  std::vector<std::int64_t> written;   // it has it
+  std::vector<std::int64_t> asked;     // by frame: when the source was asked for it
+  std::vector<std::int64_t> read;      // when the source returned it
+  std::vector<std::int64_t> taken_up;  // latest time before it was taken up
+  std::vector<std::int64_t> begun;     // when the sink was given it
+  std::vector<std::int64_t> written;   // when the sink had it
 };
 
-// Frame by frame through filters that read `after` later ones; the source waits before some, the sink holds
-// the first one until three are read.
+// One frame at a time through filters that read `after` later ones. The source waits before some frames; the
+// sink holds the first one until three are read.
 Moments run_and_watch(Workplace& workplace, int count, const char* pipeline, bool live, Histogram& latency) {
   Counting frames(count);
   Moments at(count);
@@ -96,7 +96,7 @@ TEST_F(VideoRunTest, LatencyOfWhatIsReadAheadIsFromWhenItIsTakenUp) {
   EXPECT_LE(latency.sum(), 1.000001 * seconds(most));
 }
 
-// Gives each frame when it is allowed to, and tells where it was not for long.
+// Returns each frame when allowed, and reports if permission was late.
 VideoSource source_when_allowed(Counting& frames, std::counting_semaphore<>& allowed, bool& late) {
   return frames_source(small_gray, [&](const std::stop_token&) {
     late = late || !allowed.try_acquire_for(std::chrono::seconds(20));
@@ -104,14 +104,14 @@ VideoSource source_when_allowed(Counting& frames, std::counting_semaphore<>& all
   });
 }
 
-// Of small frames many are computed in a turn, but of those beyond the first round none is waited for: here
-// each comes only after those of the round before have been handed on.
+// A batch has many small frames, but must not wait for any beyond the first round. Here each frame arrives
+// only after those of the previous round have been handed on.
 TEST_F(VideoRunTest, WaitsForNoMoreFramesThanAreProcessedSideBySide) {
   constexpr int in_flight = 2;
   auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
   ASSERT_TRUE(workplace) << workplace.error().message;
   for (const char* pipeline : {"blur", "temporal_average(3)"}) {
-    const int ahead = pipeline[0] == 'b' ? 0 : 1;  // frames that one needs after it
+    const int ahead = pipeline[0] == 'b' ? 0 : 1;  // later frames that a frame depends on
     Counting frames(101);
     std::counting_semaphore<> allowed(in_flight + ahead);
     bool late = false;
@@ -137,7 +137,7 @@ SearchOptions search_of_small_frames(Workplace& workplace) {
   return search;
 }
 
-// Who sends a frame and waits for what becomes of it must not be kept waiting for the second of a round.
+// A sender that waits for the result of a frame must not wait for the second frame of a round.
 TEST_F(VideoRunTest, ASearchOverALiveSourceComputesOneFrameAtATime) {
   auto workplace = Workplace::make_shared(*machine_, 4, image::KernelCache());
   ASSERT_TRUE(workplace) << workplace.error().message;
@@ -160,7 +160,7 @@ TEST_F(VideoRunTest, ASearchOverALiveSourceComputesOneFrameAtATime) {
   }
 }
 
-// Frames of which each has other parameters are turns of one, which tell nothing of several side by side.
+// If every frame has other parameters, batches have one frame and reveal nothing about larger ones.
 TEST_F(VideoRunTest, ASearchGoesOnWhereAParameterChangesWithEveryFrame) {
   auto workplace = Workplace::make_shared(*machine_, 2, image::KernelCache());
   ASSERT_TRUE(workplace) << workplace.error().message;
@@ -178,7 +178,7 @@ TEST_F(VideoRunTest, ASearchGoesOnWhereAParameterChangesWithEveryFrame) {
   EXPECT_EQ(run.record().schedule.frames_in_flight, 1);
 }
 
-// What is called the slowest frame is one, though several are timed together.
+// The slowest frame is a single frame, although several are timed together.
 TEST_F(VideoRunTest, TheSlowestFrameOfALongTurnIsOneFrame) {
   constexpr int in_flight = 2;
   auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
@@ -197,7 +197,7 @@ TEST_F(VideoRunTest, TheSlowestFrameOfALongTurnIsOneFrame) {
   }
 }
 
-// Of what is there already, many small frames are one turn, in order.
+// If they are available, many small frames form one batch, in order.
 TEST_F(VideoRunTest, ComputesManySmallFramesInATurn) {
   constexpr int in_flight = 3;
   auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
@@ -218,7 +218,7 @@ TEST_F(VideoRunTest, ComputesManySmallFramesInATurn) {
                   .schedule = image::Schedule{.threads = in_flight, .frames_in_flight = in_flight},
                   .on_progress = [&](const RunProgress& progress, const image::Schedule&) {
                     ++turns;
-                    // Until two rounds are there, where so many are read ahead by now.
+                    // Until two rounds have been read ahead, if there are that many.
                     for (int i = 0; i < 50 && asked < std::min<std::int64_t>(count, progress.frames + 7); ++i)
                       std::this_thread::sleep_for(std::chrono::milliseconds(1));
                   }});
@@ -235,9 +235,9 @@ TEST_F(VideoRunTest, ComputesManySmallFramesInATurn) {
 
 TEST_F(VideoRunTest, AsManyFramesWaitAtEitherEndAsAreProcessedSideBySide) {
   constexpr int in_flight = 4;
-  // So large that a turn is one round of them.
+  // Large enough that a batch is one round of them.
   constexpr video::FrameFormat large{.width = 1024, .height = 1024, .chroma = video::Chroma::gray};
-  // Any machine can process so many, only not all at the same moment.
+  // A shared context allows this many frames on any machine, although not at the same moment.
   auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
   ASSERT_TRUE(workplace) << workplace.error().message;
   Counting frames(40, large);
@@ -245,8 +245,8 @@ TEST_F(VideoRunTest, AsManyFramesWaitAtEitherEndAsAreProcessedSideBySide) {
   std::condition_variable changed;
   std::int64_t given = 0;
   std::int64_t ready = 0;
-  // Until the first frame is taken: four more wait to be written, and the rest of the second four for room;
-  // one is read and four wait behind these eight.
+  // Until the first frame is taken, four more wait to be written and the rest of the second four wait for
+  // room. One frame is being read and four wait behind these eight.
   constexpr std::int64_t most = 2 * in_flight + in_flight + 1;
   std::vector<int> samples;
   const auto all_there = [&] { return given >= most && ready >= in_flight; };

@@ -24,7 +24,7 @@ class DefaultThreads : public testing::TestWithParam<std::tuple<Machine, Affinit
   machine::Topology topology_ = std::get<0>(GetParam()).make();
   AffinityArrangement arrangement_ = std::get<1>(GetParam());
 
-  // As many as the CPUs, or fewer because of a quota.
+  // As many as CPUs, or fewer because of a quota.
   void expect_fit(const machine::CpuSet& cpus, int quota) const {
     const machine::UsableCpus usable{.cpus = cpus, .worker_limit = std::min(quota, cpus.count())};
     const WorkerLimit limit(topology_, usable, usable.worker_limit);

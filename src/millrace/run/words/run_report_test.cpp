@@ -40,7 +40,7 @@ TEST(RunReport, FiguresAFrameAreThoseOfTheFramesThatTheRunProcessed) {
   EXPECT_EQ(json["frames"], 40);
   EXPECT_DOUBLE_EQ(json["fps"].get<double>(), 80);
   EXPECT_DOUBLE_EQ(json["first_frame_seconds"].get<double>(), 0.03);
-  // 2 us a pixel.
+  // 2 us per pixel.
   EXPECT_DOUBLE_EQ(json["stages"][0]["cpu_ms_per_frame"].get<double>(), 2);
   EXPECT_TRUE(json["stages"][1]["cpu_ms_per_frame"].is_null()) << "nothing of it was timed";
   EXPECT_THAT(to_text(made_up()), HasSubstr("40 frames of"));
@@ -54,7 +54,7 @@ TEST(RunReport, LatencyIsToldInMilliseconds) {
   report.record.latency.record(0.1);
   report.record.latency.record(0.25);
   const auto latency = json_of(report)["latency_ms"];
-  // Within the buckets of a histogram.
+  // Within the precision of histogram buckets.
   EXPECT_NEAR(latency["median"].get<double>(), 4, 0.25);
   EXPECT_NEAR(latency["p99"].get<double>(), 100, 6.25);
   EXPECT_DOUBLE_EQ(latency["most"].get<double>(), 250);
