@@ -430,8 +430,8 @@ bool Engine::prepare_split(Token& token, const StageRun& run, const Emission& ou
   return true;
 }
 
-// Bytes charged for the outputs of a call. Small amounts are free, because charging costs more than they
-// matter.
+// Bytes charged for the outputs of a call. Small amounts are free, because counting them would slow down
+// every call.
 std::size_t Engine::charge_of(std::uint64_t outputs) const {
   constexpr std::size_t little = std::size_t{64} << 10;
   const std::size_t bytes = outputs * store_.token_bytes();

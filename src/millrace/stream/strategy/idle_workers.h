@@ -49,7 +49,7 @@ class IdleWorkers {
     sleep(work_left, [] { return forever; });
   }
 
-  // Wakes all sleepers, once. It keeps no later caller from sleeping: `work_left()` must report the end as
+  // Wakes all sleepers, once. Later callers of sleep() stay awake only if `work_left()` reports the end as
   // work.
   void wake_all();
 
