@@ -71,7 +71,7 @@ MILLRACE_DISPATCH_EXPORT int millrace_dispatch_core(const millrace_dispatch* dis
 MILLRACE_DISPATCH_EXPORT int millrace_dispatch_get_nr_threads(pid_t process);
 
 /* Fills in at most `most` threads of the process and returns how many: the main thread first, then the others
- * in order of birth. The order is inferred from thread numbers. */
+ * as the kernel lists them, which is in order of birth. */
 MILLRACE_DISPATCH_EXPORT int millrace_dispatch_get_pids_on_task(pid_t* threads, int most, pid_t process);
 
 /* From now on, pins each new thread of the process as soon as a watcher sees it; the watcher looks every

@@ -79,7 +79,7 @@ class WatchedProgram {
     std::optional<double> gain;       // measured by the trials: 0.1 is 10 % faster
   };
   [[nodiscard]] Judgement judgement() const;
-  // True if a program for which is_still_there() holds must be joined anew. Reasons: its control group or the
+  // True if the program must be joined anew, provided is_still_there(). Reasons: its control group or the
   // group's open CPUs changed; it executes another program or changed its user; its journal was removed.
   [[nodiscard]] bool to_join_anew() const;
   // True if its first process is the same and still belongs to the same user, or if its group exists.

@@ -22,7 +22,7 @@ class BirthPoller {
   BirthPoller(ThreadRegister& threads, BirthShim* shim);
   BirthPoller(const BirthPoller&) = delete;
   BirthPoller& operator=(const BirthPoller&) = delete;
-  // Stops taking orphans if it was this object that began it.
+  // Restores the earlier setting for orphans (see take_orphans()).
   ~BirthPoller();
 
   // Returns whether it found new processes or threads.

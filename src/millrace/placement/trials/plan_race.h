@@ -17,7 +17,7 @@ struct RaceOptions {
   // Upper limit for the share of programs that are ever given a plan although no plan helps them.
   double false_gains = 0.01;
   double least_gain = 0.01;  // log ratio of rates; smaller gains are not worth a change
-  double clear_loss = 0.15;  // a candidate leaves if its first two pairs are this much worse
+  double clear_loss = 0.15;  // a candidate leaves if all its pairs, at least two, are this much worse
   int most_pairs = 64;       // a candidate leaves undecided after this many pairs
 };
 
