@@ -50,14 +50,14 @@ class Deduplicator::Building {
     segment_->literals += count;
     at_ += count;
   }
-  // The same for bytes that the history has from `at` on.
+  // The same for bytes that the history stores from `at` on.
   void literals(std::uint32_t count, std::uint64_t at) {
     if (count == 0) return;
     note_origin(at, stream_at());
     literals(count);
   }
-  // Adds a copy of `count` bytes of the history from `from` on. `at`: where the history also has the copied
-  // bytes, if it does.
+  // Adds a copy of `count` bytes of the history from `from` on. `at`: where the history also stores this
+  // occurrence; null if it does not.
   void copy(std::uint64_t from, std::uint32_t count, const std::uint64_t* at) {
     auto origin = static_cast<std::size_t>(std::ranges::upper_bound(*origins_, from, {}, &Origin::at) -
                                            origins_->begin()) -

@@ -25,8 +25,8 @@ struct ImageList {
 // Whether it ends in .jpg, .jpeg, .jpe, .jfif, .png, .gif or .webp, ignoring case.
 [[nodiscard]] bool is_image_name(const std::string& path);
 
-// The image files in `folder` and its subfolders, by suffix, sorted by the bytes of their names. Links to
-// folders are not followed. Usage error if it is not a readable folder, or has no images.
+// The files in `folder` and its subfolders with the suffix of an image, sorted by the bytes of their names.
+// Links to folders are not followed. Usage error if it is not a readable folder, or has no images.
 [[nodiscard]] Result<ImageList> images_in(const std::string& folder);
 
 // The images of the folders among `paths`, and all files among them whatever their names, in the order of

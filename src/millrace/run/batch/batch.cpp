@@ -33,7 +33,7 @@ Bottleneck guessed_bound(const BatchJob& job) {
   return job.source.coded ? Bottleneck::input : Bottleneck::processing;
 }
 
-// Output format of a job, as far as it is known before the layout.
+// Output format of a job, as far as it is known before the run lays out its pipeline.
 video::FrameFormat format_made(const VideoRunOptions& options, const video::FrameFormat& input) {
   const auto layout = image::lay_out_frame(options.pipeline, input, options.planes, image::Samples::codes);
   return layout ? layout->output : input;

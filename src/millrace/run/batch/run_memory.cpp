@@ -11,7 +11,7 @@ namespace {
 
 // For H.264: reference pictures, in addition to the one that each thread works on.
 constexpr std::uint64_t most_references = 6;
-// x264's lookahead at the default preset, and its pictures per thread, for which it keeps interpolated
+// x264's lookahead at the preset used, and its pictures per thread, for which it keeps interpolated
 // copies.
 constexpr std::uint64_t encoder_ahead = 14;
 constexpr std::uint64_t encoder_per_thread = 3;

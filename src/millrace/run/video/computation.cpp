@@ -133,7 +133,7 @@ Status Computation::use(const image::Schedule& schedule, const std::stop_token& 
       input_cpus_ = cpus;
     }
   }
-  // A run over all frames in memory touches all of it.
+  // Processing as many frames as are in memory touches all of it.
   const auto written = written_on_;
   const std::int64_t counted = counted_frames_;
   auto touched =
