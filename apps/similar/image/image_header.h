@@ -13,7 +13,7 @@ enum class ImageFormat { jpeg, png, gif, webp };
 struct ImageHeader {
   ImageFormat format = ImageFormat::jpeg;
   int width = 0;   // as stored, before the orientation is applied
-  int height = 0;  //
+  int height = 0;  // likewise
   // Exif tag 0x0112, 1 to 8: how to turn the stored raster upright. 1 (already upright) if there is no tag.
   int orientation = 1;
   int channels = 3;       // of a JPEG: its components
