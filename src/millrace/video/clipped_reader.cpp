@@ -9,7 +9,7 @@
 namespace millrace::video {
 namespace {
 
-// FFmpeg's own, without FFmpeg: raw video is cut here as well. To the nearest unit.
+// av_rescale_q without FFmpeg, because trimming raw video must not load it. Rounds to the nearest unit.
 std::int64_t rescaled(std::int64_t time, AVRational from, AVRational to) {
   const __int128 up = static_cast<__int128>(time) * from.num * to.den;
   const __int128 down = static_cast<__int128>(from.den) * to.num;
@@ -42,7 +42,7 @@ class ClippedReader final : public FrameReader {
     return clipped(reader_->frames_expected());
   }
 
-  // Of the part alone.
+  // Counts the losses of the part only.
   [[nodiscard]] Losses losses() const override {
     Losses all = reader_->losses();
     if (!clip_.start) return all;
@@ -74,7 +74,7 @@ class ClippedReader final : public FrameReader {
   }
 
  private:
-  // How many of so many frames.
+  // Limits a number of frames of the whole video to the part.
   [[nodiscard]] std::optional<std::int64_t> clipped(std::optional<std::int64_t> all) const {
     if (all) {
       const auto frames_in = [&](std::int64_t time) {
@@ -87,7 +87,7 @@ class ClippedReader final : public FrameReader {
     return all ? std::min(*all, *clip_.frames) : *clip_.frames;
   }
 
-  // The next of the reader's; time_ is when it is shown, in units.
+  // Returns the reader's next frame and sets time_ to its presentation time, in units.
   [[nodiscard]] Result<std::optional<Frame>> read() {
     Result<std::optional<Frame>> frame = reader_->next();
     if (!frame || !*frame) return frame;
@@ -108,10 +108,10 @@ class ClippedReader final : public FrameReader {
     return from(origin, std::move(frame));
   }
 
-  // The first frame of the part; `frame` is the first of all, shown at `origin`.
+  // Returns the first frame of the part. `frame` is the first of the video, shown at `origin`.
   [[nodiscard]] Result<std::optional<Frame>> from(std::int64_t origin, Result<std::optional<Frame>> frame) {
     const std::int64_t start = origin + shift_;
-    // What is near is read through; indices of key frames are not always right.
+    // Reads through a short distance instead of seeking, because keyframe indices are not always right.
     const bool far = rescaled(shift_, unit_, AV_TIME_BASE_Q) > 2 * AV_TIME_BASE;
     if (far && reader_->seek(start)) {
       frame = read();
@@ -125,7 +125,7 @@ class ClippedReader final : public FrameReader {
     return frame;
   }
 
-  // A time that was given in microseconds is met by a frame that is shown within one of it.
+  // The start was given in microseconds, so a frame less than one microsecond before it still counts.
   [[nodiscard]] bool is_before(std::int64_t start) const {
     return time_ < start && is_longer(start - time_, unit_, 1, AV_TIME_BASE_Q);
   }

@@ -20,8 +20,8 @@ struct Clip {
 };
 
 // Returns a reader of that part, with times shifted as if nothing came before. `side` (may be null) is
-// trimmed at the same times. If the file can be searched, decoding starts at the last keyframe before the
-// part. A part without any frame is a failure; the message calls the video `name`.
+// trimmed at the same times. If the reader can seek, decoding starts at the last keyframe before the part. A
+// part without any frame is a failure; the message calls the video `name`.
 [[nodiscard]] std::unique_ptr<FrameReader> clipped(std::unique_ptr<FrameReader> reader, const Clip& clip,
                                                    std::shared_ptr<SideStreams> side, std::string name);
 

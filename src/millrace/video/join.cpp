@@ -28,7 +28,7 @@ extern "C" {
 namespace millrace::video {
 namespace {
 
-// Which frame of those of a file each packet is, in the order they are shown.
+// For each packet, the position of its frame in display order.
 std::vector<std::int64_t> ranks_of(const PacketIndex& index) {
   std::vector<std::int64_t> order(index.packets.size());
   std::iota(order.begin(), order.end(), 0);
@@ -62,7 +62,7 @@ bool same_settings(const AVCodecParameters& a, const AVCodecParameters& b) {
           std::memcmp(a.extradata, b.extradata, static_cast<std::size_t>(a.extradata_size)) == 0);
 }
 
-// One output, from its header to its end.
+// Writes one output, from header to trailer.
 class Joiner {
  public:
   Joiner(const JoinedVideo& video, std::unique_ptr<OutputFile> file, const Container& container,
@@ -70,7 +70,7 @@ class Joiner {
       : video_(video), name_(file->name()), bridge_(std::move(file)), container_(container),
         clock_(video.format, container), stop_(std::move(stop)) {}
 
-  // The parts' indices give the times, so all of them are looked at before the first packet is written.
+  // The parts' indices give the times, so all parts are checked before the first packet is written.
   [[nodiscard]] Status look_at_parts() {
     std::int64_t frames = 0;
     for (const VideoPart& part : video_.parts) {
@@ -99,7 +99,7 @@ class Joiner {
     if (!muxer_ || bridge_.io() == nullptr) return failure("{}: out of memory", name());
     muxer_->pb = bridge_.io();
     muxer_->strict_std_compliance = muxer_compliance;
-    muxer_->flags |= AVFMT_FLAG_BITEXACT;  // the same parts, the same bytes: no random number names the file
+    muxer_->flags |= AVFMT_FLAG_BITEXACT;  // the same parts give the same bytes: no random file id
     auto first = open_demuxer(video_.parts.front().file, stop_);
     if (!first) return std::unexpected(first.error());
     parameters_.reset(avcodec_parameters_alloc());
@@ -212,14 +212,14 @@ class Joiner {
     return {};
   }
 
-  // When the frame of this number is shown; those before the first are as far apart as frames are.
+  // Presentation time of this frame. Negative numbers continue at the frame duration before the first frame.
   [[nodiscard]] std::int64_t time_of(std::int64_t frame) const {
     const std::int64_t at = std::max<std::int64_t>(frame, 0);
     return times_[static_cast<std::size_t>(at)] - (at - frame) * clock_.frame_duration();
   }
 
-  // Frames are decoded in the order of packets, each when the one is shown that comes so many before it:
-  // times that grow over the borders of parts too, and are never later than the packet's own.
+  // The decoding time of the n-th packet is the presentation time of the frame a fixed number of frames
+  // earlier. These times increase, across parts too, and never exceed the packet's presentation time.
   [[nodiscard]] Status write(AVPacket& packet, std::int64_t frame) {
     packet.pts = time_of(frame);
     packet.dts = time_of(decoded_++ - reordering_);
@@ -241,7 +241,7 @@ class Joiner {
            av_compare_ts(*side_time_, side_input_->stream().time_base, dts, stream_->time_base) > 0;
   }
 
-  // Up to the next packet of the input's own video.
+  // Reads up to the next packet of the input's own video.
   [[nodiscard]] Status read_side() {
     const Demuxer::Read read = side_input_->read();
     if (side_input_->read_error()) return std::unexpected(*side_input_->read_error());
@@ -255,21 +255,22 @@ class Joiner {
 
   const JoinedVideo& video_;
   const std::string name_;
-  OutputBridge bridge_;  // behind the muxer, which writes to it
+  OutputBridge bridge_;  // declared after the muxer, which writes to it
   const Container& container_;
   WriterClock clock_;
   std::stop_token stop_;
-  std::vector<std::vector<std::int64_t>> ranks_;  // for each part
+  std::vector<std::vector<std::int64_t>> ranks_;  // one per part
   std::vector<std::int64_t> times_;               // of all frames, in units of the file
   std::int64_t reordering_ = 0;
   MuxerPtr muxer_;
   std::unique_ptr<SideCopy> side_;
   std::unique_ptr<Demuxer> side_input_;
   bool side_ended_ = false;
-  std::optional<std::int64_t> side_time_;  // of its video, on the output's clock, in units of the input
+  std::optional<std::int64_t>
+      side_time_;  // of the last packet of its video, on the output's clock, in units of the input
   FfmpegPtr<AVCodecParameters> parameters_;
   AVStream* stream_ = nullptr;
-  std::int64_t first_ = 0;  // frame of the part at hand
+  std::int64_t first_ = 0;  // first frame of the current part
   std::int64_t decoded_ = 0;
   std::vector<std::string> not_kept_;
 };

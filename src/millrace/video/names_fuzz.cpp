@@ -1,5 +1,5 @@
-// Any text is a name of numbered files or none, a time or none; a number comes back from the name that it
-// makes.
+// Checks that any text parses, or fails to parse, as a name of numbered files and as a time. A number must
+// survive the round trip through the name made from it.
 #include "millrace/video/frame/clip_time.h"
 #include "millrace/video/sequence_name.h"
 

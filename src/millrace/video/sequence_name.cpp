@@ -69,7 +69,8 @@ std::string_view SequenceName::name_prefix() const {
   return std::string_view(prefix_).substr(prefix_.rfind('/') + 1);
 }
 
-// A number of one may begin with the end of the other's prefix, and end with the beginning of its suffix.
+// If one prefix extends the other, a number may start with the rest of the longer prefix. Likewise it may end
+// with the start of the other suffix.
 bool SequenceName::may_meet(const SequenceName& other) const {
   const bool shorter = name_prefix().size() < other.name_prefix().size();
   const SequenceName& outer = shorter ? *this : other;
@@ -85,7 +86,7 @@ bool SequenceName::may_meet(const SequenceName& other) const {
   if (before.find_first_not_of(digits) != std::string_view::npos ||
       after.find_first_not_of(digits) != std::string_view::npos)
     return false;
-  // A number that begins with 0 is padded, so it has the digits it is padded to and no more.
+  // A leading 0 means padding, so the number has exactly the padded width.
   const bool padded = !before.empty() && before.front() == '0' && after.empty();
   return !padded || outer.digits_ >= std::ssize(before) + inner.digits_;
 }

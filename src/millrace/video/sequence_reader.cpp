@@ -19,7 +19,7 @@ class SequenceReader final : public FrameReader {
  public:
   SequenceReader(SequenceName sequence, std::int64_t first, std::int64_t last, ReaderOptions options)
       : sequence_(std::move(sequence)), first_(first), last_(last), options_(std::move(options)) {
-    options_.decoder_threads = 1;  // of each picture
+    options_.decoder_threads = 1;  // per picture
     options_.side_streams = nullptr;
   }
 
@@ -84,7 +84,7 @@ class SequenceReader final : public FrameReader {
     return **std::move(frame);
   }
 
-  // Each kind of loss or change once, whichever picture had it first.
+  // Notes each kind of loss or change once, whichever picture had it first.
   void note_unread(const FrameReader& picture) {
     const auto kind = [](std::string_view words) { return words.substr(0, words.find(" from frame ")); };
     for (std::string& words : picture.unread())
@@ -92,7 +92,7 @@ class SequenceReader final : public FrameReader {
         unread_.push_back(std::move(words));
   }
 
-  // Of the time base, from one picture to the next.
+  // Units of the time base from one picture to the next.
   [[nodiscard]] std::int64_t ticks() const {
     const std::int64_t up = std::int64_t{format_.rate_denominator} * format_.time_base_denominator;
     const std::int64_t down = std::int64_t{format_.rate_numerator} * format_.time_base_numerator;
@@ -106,7 +106,7 @@ class SequenceReader final : public FrameReader {
   FrameFormat format_;
   SharedProperties properties_;
   std::vector<std::string> unread_;
-  std::unique_ptr<FrameReader> current_;  // opened, not read
+  std::unique_ptr<FrameReader> current_;  // opened but not read yet
   std::int64_t read_ = 0;
   std::int64_t delivered_ = 0;
   Losses losses_;

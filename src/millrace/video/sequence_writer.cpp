@@ -37,13 +37,13 @@ const char* encoder_of(const SequenceName& sequence) {
   return found == encoders.end() ? nullptr : found->second;
 }
 
-// "out%04d.png" for "out.png".
+// Returns "out%04d.png" for "out.png".
 std::string numbered(const std::string& name) {
   const fs::path path(name);
   return (path.parent_path() / path.stem()).string() + "%04d" + path.extension().string();
 }
 
-// JPEG is of full range, and FFmpeg has formats of that name for what is converted to it.
+// JPEG has full range, for which FFmpeg has separate formats.
 AVPixelFormat of_full_range(AVPixelFormat pixels) {
   switch (pixels) {
   case AV_PIX_FMT_YUV420P:
@@ -94,7 +94,7 @@ class SequenceWriter final : public FrameWriter {
       encoder_->color_range = AVCOL_RANGE_JPEG;
     encoder_->thread_count = 1;
     encoder_->flags |= AV_CODEC_FLAG_QSCALE;
-    encoder_->global_quality = 2 * FF_QP2LAMBDA;  // of JPEG: what looks like the original
+    encoder_->global_quality = 2 * FF_QP2LAMBDA;  // JPEG quality: visually lossless
     if (const int opened = avcodec_open2(encoder_.get(), codec, nullptr); opened < 0)
       return usage_error("{}: the encoder {} does not take {} ({}); choose another --format", name_,
                          codec->name, to_string(format_), ffmpeg_message(opened));
@@ -169,7 +169,7 @@ class SequenceWriter final : public FrameWriter {
   FfmpegPtr<AVPacket> packet_;
   std::vector<std::string> not_kept_;
   std::int64_t frames_ = 0;
-  std::uint64_t bytes_ = 0;  // of all pictures
+  std::uint64_t bytes_ = 0;  // total of all pictures
   std::optional<Error> failed_;
 };
 
@@ -189,13 +189,13 @@ std::optional<SequenceName> single_picture(std::string_view output) {
 bool share_pictures(const std::string& output, const std::string& other) {
   std::error_code unknown;
   const auto written = picture_sequence(output);
-  // As a reader does, which takes more kinds of pictures.
+  // Parses the name as a reader does, which accepts more kinds of pictures.
   const auto named = fs::exists(other, unknown) ? std::nullopt : SequenceName::parse(other);
   if (!written && !named) return false;
   const auto folder_of = [&](const std::string& file) {
     return fs::weakly_canonical(fs::absolute(file, unknown).parent_path(), unknown);
   };
-  // A picture has no percent signs that are doubled for its sequence.
+  // Only sequences double percent signs; at() undoes that, and a single picture has none.
   if (folder_of(written ? written->at(1) : output) != folder_of(named ? named->at(1) : other)) return false;
   if (written && named) return written->may_meet(*named);
   const auto file = [](const std::string& name) { return fs::path(name).filename().string(); };

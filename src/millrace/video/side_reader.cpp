@@ -27,18 +27,18 @@ class FileSideReader final : public SideReader {
   void read_for(std::int64_t time) override {
     const std::int64_t in_file = time + shift_;
     if (!last_) {
-      // A frame that is not the first in the file begins a part of it.
+      // If the first frame is not the first of the file, the frames are a part of it.
       if (in_file > file_begin()) start_ = in_file;
       side_->set_window(start_, std::nullopt, shift_, unit_);
     }
     last_ = std::max(last_.value_or(in_file), in_file);
-    // Files have sound up to some time later than the video that it is heard with.
+    // Files may store sound somewhat later than the video it belongs to.
     read_while([&] { return decoded_ <= *last_ + av_rescale_q(AV_TIME_BASE, AV_TIME_BASE_Q, unit_); });
   }
 
   void finish() override {
     if (!last_) return;
-    // Half a frame: times of frames that are the user's may be rounded otherwise.
+    // Tolerates half a frame, because the caller's frame times may be rounded differently.
     const auto all_are_shown = [&] { return shown_ <= *last_ + duration_ / 2; };
     read_while(all_are_shown);
     if (all_are_shown()) return;
@@ -48,7 +48,7 @@ class FileSideReader final : public SideReader {
   }
 
  private:
-  // By the clock of the file, in units of the frames.
+  // On the clock of the file, in units of the frames.
   [[nodiscard]] std::int64_t file_begin() const {
     const AVStream& video = demuxer_->stream();
     return video.start_time == AV_NOPTS_VALUE ? 0 : av_rescale_q(video.start_time, video.time_base, unit_);
@@ -72,14 +72,14 @@ class FileSideReader final : public SideReader {
 
   std::unique_ptr<Demuxer> demuxer_;
   std::shared_ptr<SideStreams> side_;
-  const AVRational unit_;  // of all times here, which are by the clock of the file
+  const AVRational unit_;  // of all times here, which are on the clock of the file
   const std::int64_t shift_;
-  const std::int64_t duration_;        // of a frame
-  std::optional<std::int64_t> start_;  // before which nothing is wanted
-  std::optional<std::int64_t> last_;   // when the latest frame is shown
-  std::int64_t decoded_ = INT64_MIN;   // when the packet of the video that was read last is decoded
-  std::int64_t shown_ = INT64_MIN;     // the latest of the packets that were read
-  bool ended_ = false;                 // the file
+  const std::int64_t duration_;        // of one frame
+  std::optional<std::int64_t> start_;  // earlier content is dropped
+  std::optional<std::int64_t> last_;   // presentation time of the latest frame
+  std::int64_t decoded_ = INT64_MIN;   // decoding time of the last video packet read
+  std::int64_t shown_ = INT64_MIN;     // latest presentation time of the packets read
+  bool ended_ = false;                 // end of file reached
 };
 
 }  // namespace

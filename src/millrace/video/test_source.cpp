@@ -14,7 +14,7 @@ namespace {
 
 // --- syntax
 
-// Cuts off and returns what stands before the separator, or all.
+// Removes and returns the text before the separator, or all of it.
 std::string_view take_until(std::string_view& text, char separator) {
   const std::size_t position = text.find(separator);
   const std::string_view head = text.substr(0, position);
@@ -62,11 +62,11 @@ bool apply_option(std::string_view option, TestSourceSpec& spec) {
 
 // --- picture
 //
-// Drawn in integers of 16 bits, so that no compiler's or processor's rounding shows, and shifted down to the
-// depth asked for. Positions are in samples of the plane at hand; a chroma plane is the same picture at its
-// own size with other gradients.
+// Drawn in 16-bit integers, so that the rounding of a compiler or processor cannot show, and shifted down to
+// the bit depth. Positions are in samples of the current plane. A chroma plane is the same picture at its own
+// size with other gradients.
 
-constexpr int one = 1 << 15;  // full deflection of wave()
+constexpr int one = 1 << 15;  // amplitude of wave()
 
 // splitmix64 (Steele, Lea and Flood 2014): a good bijective mix of 64 bits.
 std::uint64_t mix(std::uint64_t value) {
@@ -76,7 +76,8 @@ std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// A smooth periodic wave of -one to one, two parabolas for a sine; the phase is in 1/65536 of a turn.
+// A smooth periodic wave from -one to one that approximates a sine by two parabolas. The phase is in 1/65536
+// of a turn.
 int wave(std::int64_t phase) {
   const int t = static_cast<int>(phase & 0xffff);
   const int half = t & 0x7fff;
@@ -103,7 +104,7 @@ class PlanePainter {
         noise_(static_cast<std::size_t>(width) + noise_period) {
     for (std::size_t i = 0; i < noise_.size(); ++i)
       noise_[i] =
-          static_cast<std::int16_t>(mix(seed_ ^ (i * 0x51ed27U)) % 769) - 384;  // +-1.5 codes of 8 bits
+          static_cast<std::int16_t>(mix(seed_ ^ (i * 0x51ed27U)) % 769) - 384;  // +-1.5 codes at 8 bits
     paint_background();
   }
 
@@ -142,14 +143,14 @@ class PlanePainter {
         const std::int64_t u = std::int64_t{x} * 65536 / width_;
         const std::int64_t v = std::int64_t{y} * 65536 / height_;
         int level = 0x7000 + (wave(u * (1 + plane_) / 2 + v / 3) * 3) / 4 + wave(v - u / 4) / 3;
-        // Fine texture in the upper right quarter: blocks of 1, 2 and 4 samples on top of each other.
+        // Fine texture in the upper right quarter: blocks of 1, 2 and 4 samples, added up.
         if (x > width_ * 5 / 8 && y < height_ * 3 / 8) {
           for (int size = 1; size <= 4; size *= 2) {
             const std::uint64_t cell = (std::uint64_t(y / size) << 32) | std::uint64_t(x / size);
             level += static_cast<int>(mix(seed_ + cell * 8 + size) % 0x1800) - 0xc00;
           }
         }
-        // A fan of hard edges in the lower left quarter, at every angle.
+        // A fan of hard edges at every angle in the lower left quarter.
         const int dx = x - width_ / 5;
         const int dy = y - height_ * 3 / 4;
         const std::int64_t radius = std::int64_t{dx} * dx + std::int64_t{dy} * dy;
@@ -160,7 +161,7 @@ class PlanePainter {
     }
   }
 
-  // Stripes whose direction turns, one turn in 200 frames.
+  // Rotating stripes, one turn in 200 frames.
   void paint_stripes(std::int64_t frame) {
     const Box box = clip({width_ / 3, height_ / 5, width_ * 3 / 5, height_ * 3 / 5}, width_, height_);
     const std::int64_t turn = frame * 65536 / 200;
@@ -171,7 +172,7 @@ class PlanePainter {
         at(x, y) = clamp_level(0x8000 + wave(std::int64_t{x} * step_x + std::int64_t{y} * step_y) * 4 / 5);
   }
 
-  // A bright disc on an elliptic way, with a hard edge.
+  // A bright disc with a hard edge on an elliptic path.
   void paint_disc(std::int64_t frame) {
     const int radius = std::min(width_, height_) / 9;
     const int cx = width_ / 2 + static_cast<int>(std::int64_t{width_} * 3 / 8 * wave(frame * 437) / one);
@@ -185,7 +186,7 @@ class PlanePainter {
           at(x, y) = clamp_level(0xe000 - plane_ * 0x3000);
   }
 
-  // A dark hollow square that runs from left to right and starts again.
+  // A dark hollow square that moves from left to right and starts again.
   void paint_frame(std::int64_t frame) {
     const int side = std::min(width_, height_) / 4;
     const int wall = std::max(1, side / 6);
@@ -257,7 +258,7 @@ Result<TestSourceSpec> parse_test_source(std::string_view text) {
   spec.format.height = *height;
   if (has_frames) {
     const auto frames = parse_number<std::int64_t>(size);
-    // The picture's phases are products of the frame number in 64 bits.
+    // The limit keeps the phases, products of the frame number, within 64 bits.
     if (!frames || *frames < 1 || *frames > std::numeric_limits<int>::max())
       return usage_error("{}: '{}' is not a number of frames from 1 to {}; write {}", text, size,
                          std::numeric_limits<int>::max(), syntax);

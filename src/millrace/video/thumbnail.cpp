@@ -28,7 +28,7 @@ FfmpegPtr<AVFrame> make_picture(int width, int height, AVPixelFormat pixels) {
   return picture;
 }
 
-// The size it is shown in.
+// Size for display.
 std::pair<int, int> shown_size(const FrameFormat& format, int side) {
   double width = format.width;
   double height = format.height;
@@ -46,7 +46,7 @@ std::pair<int, int> shown_size(const FrameFormat& format, int side) {
   return {pixels(width), pixels(height)};
 }
 
-// Through RGB, since the matrix of a video is seldom that of JPEG.
+// Converts through RGB, because the matrix of a video rarely is that of JPEG.
 FfmpegPtr<AVFrame> small_picture(const Frame& frame, AVPixelFormat pixels, int width, int height) {
   const FrameFormat& format = frame.format();
   FfmpegPtr<AVFrame> rgb = make_picture(width, height, AV_PIX_FMT_RGB24);

@@ -1,4 +1,4 @@
-// What reading and writing cost: opening to the first frame, and frames per second of each kind.
+// Measures reading and writing: time to the first frame, and frames per second of each kind.
 #include "millrace/base/descriptor.h"
 #include "millrace/video/reader.h"
 #include "millrace/video/writer.h"
@@ -95,8 +95,8 @@ void read_y4m(benchmark::State& state) {
   read_frames(state, file.path());
 }
 
-// By read(), from a file that is in memory, to memory that begins so many bytes further in its page than what
-// is read does.
+// Times read() from a cached file to memory. The argument is how many bytes further in its page the
+// destination begins than the source.
 void read_blocks(benchmark::State& state) {
   constexpr std::size_t block = 256 << 10;
   constexpr std::size_t page = 4096;

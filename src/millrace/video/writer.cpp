@@ -83,7 +83,7 @@ Status check_output_kind(std::string_view output, const WriterOptions& options) 
 
 namespace {
 
-// None where nothing is encoded, or pictures are.
+// None if nothing is encoded or the output is pictures.
 Result<std::optional<EncoderChoice>> check(std::string_view output, const FrameFormat& format,
                                            const WriterOptions& options) {
   if (!is_valid(format))
@@ -108,7 +108,7 @@ Result<WrittenAs> check_writer(std::string_view output, const FrameFormat& forma
 
 Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const FrameFormat& format,
                                                  const WriterOptions& options) {
-  // Everything that can be refused is refused before a file is made.
+  // Refuses everything that can be refused before a file is created.
   const auto choice = check(output, format, options);
   if (!choice) return std::unexpected(choice.error());
   if (output == "null") return std::make_unique<NullWriter>();

@@ -10,7 +10,7 @@ AVColorSpace matrix_for_rgb(const AVFrame& picture) {
 }
 
 ColorRange range_of(const AVFrame& picture, const PixelMapping& mapping) {
-  // Where the range changes in mid-stream, FFmpeg's H.264 decoder keeps to the format of the first picture.
+  // If the range changes mid-stream, FFmpeg's H.264 decoder keeps the pixel format of the first picture.
   if (picture.color_range == AVCOL_RANGE_MPEG) return ColorRange::limited;
   const bool full = mapping.full_range_name || picture.color_range == AVCOL_RANGE_JPEG;
   return full ? ColorRange::full : ColorRange::unspecified;
@@ -23,7 +23,7 @@ void read_color_tags(const AVFrame& picture, const PixelMapping& mapping, FrameF
   format.color_primaries = picture.color_primaries;
   format.color_transfer = picture.color_trc;
   format.color_matrix = mapping.rgb ? matrix_for_rgb(picture) : picture.colorspace;
-  // Chroma that is spread over more samples has other places.
+  // Resampled chroma has other locations.
   if (mapping.same_sampling && mapping.chroma == Chroma::c420)
     format.chroma_location = picture.chroma_location;
 }

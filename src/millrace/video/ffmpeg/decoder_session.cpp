@@ -25,14 +25,14 @@ Result<std::unique_ptr<DecoderSession>> DecoderSession::open(Demuxer& demuxer, i
   }
   context->opaque = &session->messages_;
   context->pkt_timebase = stream.time_base;
-  // FFmpeg's decoder of MPEG-4 Part 2 aborts the process where damage is an error and its threads run.
+  // FFmpeg's multithreaded MPEG-4 Part 2 decoder aborts the process if damage counts as an error.
   context->thread_count = codec->id == AV_CODEC_ID_MPEG4 ? 1 : threads;
-  // Damage is an error. What is concealed all the same is flagged in the picture, and so is what refers to
-  // pictures that the stream does not hold.
+  // Treat damage as an error. Concealed damage, and references to pictures that the stream lacks, are flagged
+  // in the picture.
   context->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER | AV_EF_EXPLODE;
   context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
-  // Unprobed, H.264 must reorder by what its level allows, not by a guess that grows while frames go
-  // missing.
+  // Raw bitstreams are not probed. There, H.264 must reorder by the limit of its level, not by a guess that
+  // grows while frames go missing.
   if (demuxer.is_elementary()) context->strict_std_compliance = FF_COMPLIANCE_STRICT;
   const int opened = avcodec_open2(context, codec, nullptr);
   if (opened < 0)

@@ -19,7 +19,7 @@ namespace millrace::video {
 namespace {
 
 bool encodes(const AVCodec& codec, AVPixelFormat format) {
-  if (codec.pix_fmts == nullptr) return true;  // anything
+  if (codec.pix_fmts == nullptr) return true;  // accepts any format
   for (const AVPixelFormat* each = codec.pix_fmts; *each != AV_PIX_FMT_NONE; ++each)
     if (*each == format) return true;
   return false;
@@ -47,7 +47,7 @@ Status check_quality(std::string_view output, const Codec& codec, const WriterOp
   return {};
 }
 
-// Names of what can be set for an encoder of pictures.
+// Names of the encoder's options.
 std::vector<std::string_view> option_names(AVCodecContext& context) {
   std::vector<std::string_view> names;
   for (void* of : {static_cast<void*>(&context), context.priv_data}) {
@@ -78,7 +78,7 @@ Status check_encoder_options(std::string_view output, const Codec& kind, const A
   return {};
 }
 
-// Sizes that an encoder of FFmpeg's does not take, or takes and gets wrong.
+// Refuses sizes that FFmpeg's encoder rejects or encodes wrongly.
 Status check_size(std::string_view output, const Codec& codec, const FrameFormat& format,
                   const char* instead) {
   const bool halves = codec.codec == VideoCodec::h264 || codec.codec == VideoCodec::h265;
@@ -92,8 +92,8 @@ Status check_size(std::string_view output, const Codec& codec, const FrameFormat
   if (codec.codec == VideoCodec::av1 && (format.width < 64 || format.height < 64))
     return usage_error("{}: AV1 cannot take {}, 64 samples a side are the least; use {}", output,
                        to_string(format), instead);
-  // FFmpeg encodes slices of a single row or column, but does not decode them right. Small pictures are one
-  // slice; of larger ones the encoder makes up to four in a row or column.
+  // FFmpeg encodes slices of a single row or column, but decodes them wrongly. Small pictures are one slice;
+  // larger ones have up to four per row or column.
   const int least = format.width <= 352 && format.height <= 288 ? 2 : 8;
   if (codec.codec == VideoCodec::ffv1 && (format.width < least || format.height < least))
     return usage_error("{}: FFV1 cannot take pictures as thin as {}; use {}", output, to_string(format),
@@ -101,7 +101,7 @@ Status check_size(std::string_view output, const Codec& codec, const FrameFormat
   return {};
 }
 
-// FFmpeg's pixel format that the encoder is given: what is asked for, or that of the frames.
+// Returns the pixel format for the encoder: the requested one, or that of the frames.
 Result<AVPixelFormat> choose_pixels(std::string_view output, const Codec& kind, const AVCodec& codec,
                                     const FrameFormat& format, const WriterOptions& options,
                                     const char* instead) {
@@ -112,14 +112,14 @@ Result<AVPixelFormat> choose_pixels(std::string_view output, const Codec& kind, 
                        options.pixel_format,
                        kind.codec == VideoCodec::ffv1 ? ", gbrp16 for RGB" : fmt::format(", or {}", instead));
   }
-  if (kind.codec == VideoCodec::gif) return AV_PIX_FMT_BGR8;  // 256 colours, evenly spread
+  if (kind.codec == VideoCodec::gif) return AV_PIX_FMT_BGR8;  // 256 evenly spread colours
   const std::optional<AVPixelFormat> pixels = to_ffmpeg(format.chroma, format.bits);
   if (pixels && encodes(codec, *pixels)) return *pixels;
   const char* other = kind.codec == VideoCodec::prores ? "--format yuv422p10" : instead;
   return usage_error("{}: {} cannot take {}; use {}", output, kind.title, to_string(format), other);
 }
 
-// With one codec.
+// Chooses for one codec.
 Result<EncoderChoice> choose_encoder_of(std::string_view output, const Container& container,
                                         const Codec& kind, const FrameFormat& format,
                                         const WriterOptions& options) {
@@ -131,8 +131,8 @@ Result<EncoderChoice> choose_encoder_of(std::string_view output, const Container
   const AVOutputFormat* const muxer = av_guess_format(container.muxer, nullptr, nullptr);
   if (muxer == nullptr)
     return usage_error("{}: this build of FFmpeg does not write {}; use .y4m", output, container.suffix);
-  // Of raw pixels .mov has few, and FFmpeg writes others there that nobody reads. That it refuses the other
-  // two it tells only when it has begun.
+  // FFmpeg writes raw pixel formats to .mov that no program reads. The other two combinations are refused by
+  // FFmpeg only once it has begun.
   const bool unreadable = kind.codec == VideoCodec::rawvideo && container.iso;
   const bool refused =
       container.suffix == ".mov" && (kind.codec == VideoCodec::vp9 || kind.codec == VideoCodec::av1);
@@ -154,13 +154,13 @@ Result<EncoderChoice> choose_encoder_of(std::string_view output, const Container
   return choice;
 }
 
-// Whether the user said how to encode, which means one codec and no other.
+// Whether the user chose encoder settings, which apply to one codec only and rule out a fallback.
 bool says_how_to_encode(const WriterOptions& options) {
   return options.codec != VideoCodec::automatic || options.crf || options.bitrate ||
          !options.preset.empty() || !options.encoder_options.empty();
 }
 
-// "out.mkv: H.264 cannot take ..." of a message that goes on with what to do.
+// Returns "out.mkv: H.264 cannot take ..." from a message that ends with advice.
 std::string_view without_advice(std::string_view message) { return message.substr(0, message.rfind(';')); }
 
 }  // namespace

@@ -12,7 +12,8 @@
 namespace millrace::video {
 namespace {
 
-// Who listens. Others in this process may use FFmpeg too, and point `opaque` to anything.
+// The registered listeners. Other code in this process may use FFmpeg too and set `opaque` to anything, so
+// the pointer is looked up here.
 struct Listeners {
   std::mutex mutex;
   std::set<const void*> all;
@@ -34,7 +35,7 @@ std::string as_line(const char* format, va_list arguments) {
   return line;
 }
 
-// Whether a playlist's demuxer says that it goes on behind a part that it could not open.
+// Whether the message says that a playlist's demuxer skips a part that it cannot open.
 bool is_of_parts(std::string_view format) {
   if (!format.starts_with("Failed to open ")) return false;
   const auto names = [format](std::string_view part) { return format.find(part) != std::string_view::npos; };

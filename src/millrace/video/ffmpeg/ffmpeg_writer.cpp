@@ -93,7 +93,7 @@ class FfmpegWriter final : public FrameWriter {
   }
 
   [[nodiscard]] Status finish() override {
-    // After a write that failed the container's index can still be written if there is room for it.
+    // After a failed write, there may still be room for the container's index.
     Status drained = failed_ ? Status{} : drain();
     if (side_) {
       side_->source().detach();
@@ -105,7 +105,7 @@ class FfmpegWriter final : public FrameWriter {
     }
     Status ended = check(av_write_trailer(muxer_.get()));
     avio_flush(bridge_->io());
-    // Of the frames that were taken the encoder may hold all.
+    // The encoder may still hold all frames accepted so far.
     if (failed_ && (!keep_part_ || muxed_ == 0)) return std::unexpected(*failed_);
     if (!drained) return drained;
     if (!ended) return ended;
@@ -124,8 +124,8 @@ class FfmpegWriter final : public FrameWriter {
     written.bytes = bridge_->bytes();
     return written;
   }
-  // Encoders do not say how many they keep. x264 and x265 look ahead at 10 to 60, by their presets, and each
-  // of their threads has one; what knows key frames alone has nothing to look for.
+  // Encoders do not report their lookahead. x264 and x265 use 10 to 60 frames, depending on the preset, plus
+  // one per thread. Encoders that write only keyframes need none.
   [[nodiscard]] std::int64_t frames_ahead() const override {
     constexpr std::int64_t most = 64;
     const AVCodecDescriptor* const kind = avcodec_descriptor_get(encoder_->codec_id);
@@ -185,9 +185,8 @@ class FfmpegWriter final : public FrameWriter {
                       std::back_inserter(not_kept_));
   }
 
-  // libx264 (164) with AVX-512 reads memory that nobody has written where it looks ahead, so that bytes
-  // depend on what the process did before. With AVX2 it is as fast, and gives the bytes of processors without
-  // AVX-512.
+  // With AVX-512, the lookahead of libx264 (164) reads uninitialised memory, so the output depends on what
+  // the process did before. AVX2 is as fast and gives the same bytes as processors without AVX-512.
   void keep_to_avx2(const WriterOptions& options) {
     if ((av_get_cpu_flags() & AV_CPU_FLAG_AVX512) == 0) return;
     std::string words;
@@ -214,8 +213,8 @@ class FfmpegWriter final : public FrameWriter {
       set(codec.preset_option, codec.default_preset);
     switch (codec.codec) {
     case VideoCodec::ffv1:
-      encoder_->level = 3;     // the version with checksums, so that damage is found when read
-      encoder_->gop_size = 1;  // each frame on its own: cut and sought anywhere
+      encoder_->level = 3;     // the version with checksums, so that readers find damage
+      encoder_->gop_size = 1;  // each frame is independent, so files can be cut and searched anywhere
       encoder_->slices = choice.slices;
       set("slicecrc", "1");
       break;
@@ -228,7 +227,7 @@ class FfmpegWriter final : public FrameWriter {
       break;
     }
     case VideoCodec::vp9:
-      if (!options.bitrate) encoder_->bit_rate = 0;  // quality alone decides
+      if (!options.bitrate) encoder_->bit_rate = 0;  // only quality decides
       set("row-mt", "1");
       break;
     default:
@@ -267,7 +266,7 @@ class FfmpegWriter final : public FrameWriter {
     return mux_packets();
   }
 
-  // SVT-AV1 (1.4) waits for ever in its end unless it was given a frame before.
+  // SVT-AV1 (1.4) hangs on close unless it was given a frame.
   void give_a_frame() {
     if (avcodec_is_open(encoder_.get()) == 0 || std::string_view(encoder_->codec->name) != "libsvtav1")
       return;
@@ -294,8 +293,8 @@ class FfmpegWriter final : public FrameWriter {
       packet_->stream_index = stream_->index;
       const auto own = durations_.extract(packet_->pts);
       packet_->duration = own.empty() ? duration_ : own.mapped();
-      // Encoders that reorder begin as long before 0 as the first frames last, which in videos of variable
-      // rate can be hours that no container takes.
+      // Encoders that reorder start decoding before 0 by the duration of the first frames. With a variable
+      // frame rate that can be hours, which no container can store.
       if (const int delay = encoder_->has_b_frames; packets_ < delay)
         packet_->dts = first_pts_ - (delay - packets_) * duration_;
       if (packets_ == 0) first_dts_ = packet_->dts;
@@ -308,15 +307,15 @@ class FfmpegWriter final : public FrameWriter {
     }
   }
 
-  // Of the packet decoded last, by which .mp4 ends with the frame that is shown last.
+  // Duration of the packet decoded last. In .mp4 it must end when the last shown frame ends.
   [[nodiscard]] std::int64_t duration_of_last(const AVPacket& packet) const {
     const std::int64_t end = *last_pts_ + last_duration_;
     const std::int64_t longest = std::max<std::int64_t>(1, end - packet.pts);
     return std::clamp<std::int64_t>(end - first_pts_ - (packet.dts - first_dts_), 1, longest);
   }
 
-  // In the order of decoding: what of the other streams comes before it is here already, unless the input has
-  // it later in the file.
+  // Muxes packets in decoding order. Earlier packets of the other streams are already here, unless they come
+  // later in the input file.
   [[nodiscard]] Status mux(AVPacket& packet) {
     const std::scoped_lock lock(muxing_);
     if (side_) {
@@ -333,7 +332,8 @@ class FfmpegWriter final : public FrameWriter {
     return check(side_->write_until(*muxer_, std::nullopt, stream_->time_base));
   }
 
-  // Where .mp4 has no room for a time FFmpeg writes another, and reads none from half of that room on.
+  // If a time does not fit into .mp4, FFmpeg writes a wrong one. It also misreads times from half of that
+  // limit on.
   [[nodiscard]] Status check_gap(const AVPacket& packet) {
     const std::int64_t before = std::exchange(last_dts_, packet.dts).value_or(packet.dts);
     if (!container_.iso) return {};
@@ -352,15 +352,15 @@ class FfmpegWriter final : public FrameWriter {
     return mux_packets();
   }
 
-  // The muxer does not always pass on that a write failed.
+  // The muxer does not always report a failed write.
   [[nodiscard]] Status check(int code) const {
     if (bridge_->error()) return std::unexpected(*bridge_->error());
     if (code < 0) return failure("{}: writing failed ({})", name(), ffmpeg_message(code));
     return {};
   }
 
-  std::unique_ptr<OutputBridge> bridge_;  // behind the muxer, which writes to it
-  std::mutex muxing_;                     // over muxer and side_, which the thread that reads may use too
+  std::unique_ptr<OutputBridge> bridge_;  // declared after the muxer, which writes to it
+  std::mutex muxing_;                     // guards muxer and side_, which the reading thread may use too
   FrameFormat format_;
   const Container& container_;
   WriterClock times_;
@@ -374,16 +374,17 @@ class FfmpegWriter final : public FrameWriter {
   FramePicture picture_;
   std::int64_t duration_ = 1;       // of a frame at the frame rate, in the encoder's time base
   std::int64_t last_duration_ = 1;  // of the last frame given to the encoder
-  std::map<std::int64_t, std::int64_t> durations_;  // others, of frames in the encoder by their times
-  std::int64_t packets_ = 0;                        // that the encoder gave
-  std::int64_t muxed_ = 0;                          // of them
-  std::int64_t first_pts_ = 0;                      // given to the encoder, in its time base
-  std::int64_t first_dts_ = 0;                      // that it gave, in its time base
-  std::optional<std::int64_t> last_pts_;            // given to the encoder, in its time base
-  std::optional<std::int64_t> last_dts_;            // given to the muxer, in the stream's
+  std::map<std::int64_t, std::int64_t>
+      durations_;                         // exceptions: duration by time of the frames in the encoder
+  std::int64_t packets_ = 0;              // packets from the encoder
+  std::int64_t muxed_ = 0;                // packets muxed
+  std::int64_t first_pts_ = 0;            // first given to the encoder, in its time base
+  std::int64_t first_dts_ = 0;            // first from the encoder, in its time base
+  std::optional<std::int64_t> last_pts_;  // last given to the encoder, in its time base
+  std::optional<std::int64_t> last_dts_;  // last given to the muxer, in the stream's time base
   std::int64_t frames_ = 0;
   std::vector<std::string> not_kept_;
-  WrittenAs written_as_;  // without the size
+  WrittenAs written_as_;  // size unset
   bool keep_part_ = true;
   std::optional<Error> failed_;
 };

@@ -7,8 +7,8 @@ extern "C" {
 namespace millrace::video {
 
 bool ffv1_checksums_hold(std::span<const std::uint8_t> packet) {
-  // A slice ends with its size in 3 bytes, a status and the checksum in 4, which is chosen so that the
-  // checksum of the slice with its footer is 0. The slices follow each other and are found from the last one
+  // A slice ends with its size (3 bytes), a status byte and a checksum (4 bytes). The checksum is chosen so
+  // that the CRC of the whole slice is 0. The slices are adjacent and can only be found from the last one
   // backwards.
   constexpr std::size_t footer = 8;
   const AVCRC* table = av_crc_get_table(AV_CRC_32_IEEE);

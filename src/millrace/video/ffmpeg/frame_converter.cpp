@@ -31,7 +31,7 @@ Result<FrameConverter> FrameConverter::make(const FrameFormat& given, AVPixelFor
   FrameConverter converter;
   converter.orientation_ = orientation;
   FrameFormat format = given;
-  format.chroma = oriented(given, orientation).chroma;  // before it is turned
+  format.chroma = oriented(given, orientation).chroma;  // chroma before rotation
   const std::optional<PixelMapping> mapping = from_ffmpeg(pixels);
   const std::optional<AVPixelFormat> target = to_ffmpeg(format.chroma, format.bits);
   if (mapping && mapping->same_planes && format.chroma == mapping->chroma && format.bits == mapping->bits)
@@ -47,8 +47,8 @@ Result<FrameConverter> FrameConverter::make(const FrameFormat& given, AVPixelFor
   if (!converter.scaler_)
     return failure("the pixel format {} cannot be converted to {}; convert it with ffmpeg first", name,
                    to_string(format));
-  // Of Y'CbCr only the layout changes, and neither range nor matrix. RGB gets those that the format is tagged
-  // with.
+  // For Y'CbCr only the layout changes, not range or matrix. RGB gets the range and matrix of the format's
+  // tags.
   const int full = format.range == ColorRange::full ? 1 : 0;
   const int* matrix = sws_getCoefficients(format.color_matrix);
   constexpr int unchanged = 1 << 16;  // contrast and saturation

@@ -14,9 +14,8 @@ namespace {
 
 constexpr int flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
 
-// Range and matrix stay what they are; RGB is always of full range, and so are the formats of JPEG. Ranges
-// are told before the beginning: of sources of more than 8 bits, swscale does not take in later what they
-// are.
+// Range and matrix stay the same, but RGB and the JPEG formats always have full range. Ranges must be set
+// before initialisation: for sources above 8 bits, swscale ignores later changes.
 FfmpegPtr<SwsContext> make_scaler(const FrameFormat& format, AVPixelFormat from, AVPixelFormat to) {
   const auto mapping = from_ffmpeg(to);
   const bool rgb = mapping && mapping->rgb;
@@ -94,7 +93,7 @@ AVFrame* FramePicture::of(const Frame& frame) {
   picture->height = frame.format().height;
   const Planes planes = planes_of(frame);
   if (!scaler_) {
-    // Not reference-counted, so the encoder copies what it keeps.
+    // Not reference-counted, so the encoder copies the data it keeps.
     for (int index = 0; index < frame.planes(); ++index) {
       picture->data[index] = planes.data[index];
       picture->linesize[index] = planes.strides[index];

@@ -13,12 +13,12 @@ using Bytes = std::span<const std::uint8_t>;
 constexpr int non_idr_slice = 1;
 constexpr int idr_slice = 5;
 
-// Of the unit that begins with this byte.
+// Type of the NAL unit that begins with this byte.
 int unit_type(std::uint8_t header) { return header & 0x1F; }
 
 bool is_slice(int type) { return type >= non_idr_slice && type <= idr_slice; }
 
-// Units follow start codes.
+// NAL units follow start codes.
 bool first_slice_is_idr_of_annex_b(Bytes bytes) {
   constexpr std::array<std::uint8_t, 3> start_code{0, 0, 1};
   for (;;) {
@@ -30,7 +30,7 @@ bool first_slice_is_idr_of_annex_b(Bytes bytes) {
   }
 }
 
-// Units follow their lengths.
+// NAL units follow their lengths.
 bool first_slice_is_idr_of_avcc(Bytes bytes, std::size_t length_size) {
   while (bytes.size() > length_size) {
     std::size_t length = 0;

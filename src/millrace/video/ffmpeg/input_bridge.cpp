@@ -18,7 +18,7 @@ InputBridge::InputBridge(std::unique_ptr<InputFile> file) : file_(std::move(file
 
 int InputBridge::read(void* opaque, std::uint8_t* buffer, int size) {
   auto& self = *static_cast<InputBridge*>(opaque);
-  // Reading a file never waits, but a demuxer may look through all of it for something.
+  // Reading a file never waits, but a demuxer may scan all of it.
   if (self.file_->is_stopped()) {
     self.error_ = Error{ErrorKind::interrupted, self.file_->name() + ": reading was stopped"};
     return AVERROR_EXIT;

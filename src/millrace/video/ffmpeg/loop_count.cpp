@@ -17,7 +17,7 @@ std::uint32_t big_endian(std::span<const std::uint8_t> bytes) {
          bytes[3];
 }
 
-// Before its first picture a GIF says how often it is repeated; one that does not is played once.
+// A GIF states its repeats before the first picture. Without that, it is played once.
 std::optional<std::uint32_t> of_gif(std::span<const std::uint8_t> bytes) {
   constexpr std::size_t header = 13;
   if (bytes.size() < header) return std::nullopt;

@@ -1,4 +1,4 @@
-// How often animations are played, by files that FFmpeg wrote.
+// Tests loop counts with files written by FFmpeg.
 #include "millrace/video/ffmpeg/loop_count.h"
 #include "millrace/video/video_testing.h"
 

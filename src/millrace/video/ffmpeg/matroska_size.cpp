@@ -5,7 +5,7 @@
 namespace millrace::video {
 namespace {
 
-// An EBML number: as many leading zeros as bytes follow, a marker bit, the value. All ones stand for
+// Parses an EBML number: one leading zero bit per further byte, a marker bit, the value. All ones mean
 // "unknown".
 std::optional<std::uint64_t> take_number(std::span<const std::uint8_t>& bytes) {
   if (bytes.empty() || bytes[0] == 0) return std::nullopt;

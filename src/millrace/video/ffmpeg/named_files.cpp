@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The kernel keeps to the folder, whatever links and dots the path has.
+// The kernel confines the path to the folder, whatever links and dots it contains.
 Descriptor open_beneath(const fs::path& folder, const fs::path& path) {
   const auto root = Descriptor::owned(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.is_open()) return {};
@@ -33,8 +33,8 @@ Descriptor open_beneath(const fs::path& folder, const fs::path& path) {
       static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
 }
 
-// The path of a URL that is a file's; empty for others. FFmpeg takes for a protocol what stands before the
-// first colon, if it consists of letters, digits and a few signs.
+// Returns the path of a file URL; empty for other URLs. FFmpeg treats the text before the first colon as a
+// protocol if it consists of letters, digits and a few signs.
 fs::path path_of(std::string_view url) {
   constexpr std::string_view of_protocols =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.,";
@@ -49,8 +49,8 @@ void NamedFiles::guard(AVFormatContext& context, FfmpegPtr<AVDictionary>& option
   context.io_open = &NamedFiles::open;
   context.io_close2 = &NamedFiles::close;
   context.interrupt_callback = {&NamedFiles::is_stopped, this};
-  // Demuxers inside demuxers, and those that open a network, pass io_open by. A list without any name would
-  // be none.
+  // Nested demuxers, and those that open a network, bypass io_open. An empty whitelist would allow
+  // everything.
   AVDictionary* all = options.release();
   av_dict_set(&all, "protocol_whitelist", "none", 0);
   options.reset(all);

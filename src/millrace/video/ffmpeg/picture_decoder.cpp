@@ -13,14 +13,15 @@ extern "C" {
 namespace millrace::video {
 namespace {
 
-// Of compressed video between two key frames. Beyond, damage takes along what stands in the decoder.
+// Limit of the compressed video kept between two keyframes. Beyond it, damage also costs pictures still in
+// the decoder.
 constexpr std::size_t max_kept_bytes = std::size_t{256} << 20;
-// A video that a decoder complains about all the time, without being damaged, is left to a single thread.
+// If a decoder keeps complaining about an intact video, stay with a single thread.
 constexpr int max_doubts = 4;
-// In which a bare stream that begins behind its headers is looked through for them.
+// How far to search a raw bitstream for codec headers if it starts after them.
 constexpr std::size_t max_bytes_to_headers = std::size_t{64} << 20;
 
-// Files of several pictures say so at their beginning, in the extended header of the container.
+// Animated WebP files say so at the start, in the container's extended header.
 bool begins_animated_webp(const AVPacket& packet, AVCodecID codec) {
   constexpr std::size_t flags_at = 20;
   constexpr std::uint8_t animation = 2;
@@ -64,7 +65,7 @@ Result<bool> PictureDecoder::next() {
     } else if (received == AVERROR_EOF) {
       if (auto end = drained()) return *std::move(end);
     } else if (session_->is_draining() && !session_->has_threads()) {
-      // One that fails at its end may do so for ever.
+      // A decoder that fails while draining may fail for ever.
       if (!damage_) note_damage(end_number(), ffmpeg_message(received), false, false);
       if (auto end = drained()) return *std::move(end);
     } else {
@@ -75,7 +76,7 @@ Result<bool> PictureDecoder::next() {
 
 // --- packets in
 
-// Gives the decoder one packet, or the order to drain.
+// Sends the decoder one packet, or the order to drain.
 void PictureDecoder::feed() {
   for (;;) {
     if (damage_ && next_ >= damage_->at) break;
@@ -90,7 +91,7 @@ void PictureDecoder::feed() {
     Packet& packet = *find(next_);
     if (!prepare(packet)) continue;
     if (lenient_ && session_->has_threads())
-      return decode_again(1);  // whose threads take everything for an error
+      return decode_again(1);  // with threads, it treats everything as an error
     ++next_;
     const int sent = session_->send(*packet.data, packet.number, lenient_ || packet.delivered);
     if (sent < 0 && !heed_messages()) failed(sent);
@@ -126,13 +127,14 @@ void PictureDecoder::read_packet() {
   }
 }
 
-// Of a stream that was cut right behind them they are those that come next.
+// If the stream was cut just after its headers, the next headers in the stream apply.
 void PictureDecoder::find_headers() {
   while (headers_.empty() && !at_end_ && kept_bytes_ < max_bytes_to_headers)
     read_packet();
 }
 
-// Containers hold what a decoder must know to begin anywhere; a bare stream may say it once.
+// Containers store the headers that a decoder needs to start anywhere. A raw bitstream may contain them only
+// once.
 void PictureDecoder::keep_headers(const AVPacket& packet) {
   AVBSFContext* filter = nullptr;
   if (av_bsf_alloc(av_bsf_get_by_name("extract_extradata"), &filter) < 0) return;
@@ -147,14 +149,14 @@ void PictureDecoder::keep_headers(const AVPacket& packet) {
   av_bsf_free(&filter);
 }
 
-// Whether a key picture and those behind it may refer to what came before, as in open groups of pictures.
-// HEVC's decoder knows that by itself.
+// Whether a key picture and its successors may refer to earlier pictures, as in open groups of pictures.
+// HEVC's decoder handles that by itself.
 bool PictureDecoder::refers_back(const Packet& key) const {
   return session_->context().codec_id == AV_CODEC_ID_H264 &&
          !begins_idr_picture(*key.data, *demuxer_.stream().codecpar);
 }
 
-// Whether the packet at next_ is to be sent. Otherwise next_ or what is known of damage has moved on.
+// Whether to send the packet at next_. If not, next_ or the record of damage has changed.
 bool PictureDecoder::prepare(Packet& packet) {
   const bool seeks_key = hole_ && !hole_->at_start && !hole_->key;
   if (packet.gap && !seeks_key) {
@@ -163,10 +165,10 @@ bool PictureDecoder::prepare(Packet& packet) {
   }
   if (packet.damage && !seeks_key) {
     note_damage(packet.number, *packet.damage, true, false);
-    if (packet.lost) ++next_;  // no damage, but the start
+    if (packet.lost) ++next_;  // not damage: earlier pictures are missing
     return false;
   }
-  // What an edit list hides is decoded and never shown.
+  // Packets hidden by an edit list are decoded but never shown.
   const bool hidden = (packet.data->flags & AV_PKT_FLAG_DISCARD) != 0;
   if (hole_ && !hidden && packet.data->pts != AV_NOPTS_VALUE) hole_->shown.push_back(packet.data->pts);
   if (seeks_key) {
@@ -184,9 +186,9 @@ bool PictureDecoder::prepare(Packet& packet) {
     lenient_ = false;
   }
   if (hole_ && hole_->at_start && !seen_key_packet_ && !packet.key) {
-    // References to what came before are no damage, and not until the next key frame.
+    // Until the next keyframe, references to earlier pictures are not damage.
     lenient_ = true;
-    // Whose decoder makes up what is missing, without a word.
+    // HEVC's decoder silently invents missing pictures.
     if (session_->context().codec_id == AV_CODEC_ID_HEVC) {
       lose(packet.number);
       ++next_;
@@ -200,14 +202,14 @@ bool PictureDecoder::prepare(Packet& packet) {
 
 // --- what the decoder says
 
-// Whether the decoder was begun anew for what it said.
+// Whether a message made the decoder start again.
 bool PictureDecoder::heed_messages() {
   for (const FfmpegMessages::Message& message : session_->messages()) {
     const Packet* packet = find(message.at);
     if (packet != nullptr && (packet->delivered || packet->lost))
-      continue;  // decoded again, without what it refers to
+      continue;  // a repeated packet whose references are missing
     if (!session_->has_threads() && (!message.concealed || packet == nullptr)) continue;
-    // Before the first key frame, in the order shown, stands what refers to others that were never there.
+    // Pictures shown before the first keyframe refer to pictures that were never in the stream.
     if (is_leading(packet) || (!session_->has_threads() && lenient_)) {
       doubtful_.insert(message.at);
       continue;
@@ -231,14 +233,14 @@ void PictureDecoder::failed(int code) {
   }
   const Packet* packet = find(next_ - 1);
   if (packet != nullptr && (packet->delivered || packet->lost))
-    return;  // decoded again, without what it refers to
+    return;  // a repeated packet whose references are missing
   if (hole_ && is_leading(packet))
     lose(next_ - 1);
   else
     note_damage(next_ - 1, ffmpeg_message(code), true, true);
 }
 
-// Something may be wrong: only a decoder without threads knows.
+// Something may be wrong. Only a decoder without threads can tell.
 void PictureDecoder::doubt() {
   ++doubts_;
   if (can_decode_again_) return decode_again(1);
@@ -246,21 +248,22 @@ void PictureDecoder::doubt() {
   note_damage(oldest == packets_.end() ? next_ - 1 : oldest->number, "a picture is incomplete", true, true);
 }
 
-// A picture shown before the first key frame of the session.
+// Whether the picture is shown before the first keyframe of the session.
 bool PictureDecoder::is_leading(const Packet* packet) const {
   return packet != nullptr && session_key_time_ && *session_key_time_ != AV_NOPTS_VALUE &&
          packet->data->pts != AV_NOPTS_VALUE && packet->data->pts < *session_key_time_;
 }
 
 bool PictureDecoder::is_good(std::int64_t number) const {
-  // That the decoder has not seen how a picture begins that is known to be good means nothing.
+  // If the session starts at a packet known to be good, "corrupt" only means that the decoder missed its
+  // beginning.
   const bool incomplete = (picture_->flags & AV_FRAME_FLAG_CORRUPT) != 0 && !begins_good_;
   return !incomplete && picture_->decode_error_flags == 0 && !doubtful_.contains(number);
 }
 
-// Whether no picture that was lost is shown before the one in picture_. Without timestamps that is known of
-// what the decoder gives while it takes more, and of streams that do not reorder: an encoder that uses B
-// pictures at all has used one within the 16 pictures that H.264 and HEVC can hold back.
+// Whether no lost picture is shown before the one in picture_. Without timestamps, that holds for pictures
+// returned before draining, and for streams that do not reorder. H.264 and HEVC hold back at most 16
+// pictures, so an encoder that uses B pictures has used one by then.
 bool PictureDecoder::precedes_damage() const {
   if (first_lost_time_ && picture_->best_effort_timestamp != AV_NOPTS_VALUE)
     return picture_->best_effort_timestamp < *first_lost_time_;
@@ -271,7 +274,7 @@ bool PictureDecoder::precedes_damage() const {
 PictureDecoder::Verdict PictureDecoder::judge() {
   const std::int64_t number = picture_->reordered_opaque;
   Packet* packet = find(number);
-  // What was lost once is counted as lost.
+  // A picture once counted as lost stays lost.
   if (packet != nullptr && (packet->delivered || packet->lost)) return Verdict::drop;
   if (!is_good(number)) {
     const bool for_lack_of_others =
@@ -303,8 +306,8 @@ void PictureDecoder::deliver(Packet* packet) {
   if (packet == nullptr) return;
   packet->delivered = true;
   if (!packet->key || picture_->pict_type != AV_PICTURE_TYPE_I) return;
-  // Nothing that is shown behind a key frame needs what comes before it; but an H.264 decoder that has not
-  // seen as many pictures as it may refer to complains all the same, so begin one key frame earlier.
+  // Pictures shown after a keyframe do not need earlier ones. But an H.264 decoder complains if it has seen
+  // fewer pictures than it may refer to, so start one keyframe earlier.
   const std::int64_t number = packet->number;
   const std::int64_t earlier = std::exchange(last_key_, number);
   forget_before(was_hole ? number : earlier);
@@ -318,11 +321,11 @@ void PictureDecoder::deliver(Packet* packet) {
 
 bool PictureDecoder::stops() const { return options_.on_damage == OnDamage::stop || demuxer_.read_error(); }
 
-// Something is wrong with a packet, or with what should stand before it.
+// Records damage of a packet, or of the data that should precede it.
 void PictureDecoder::note_damage(std::int64_t number, std::string what, bool itself, bool decode_again) {
   const Packet* packet = find(number);
   if (hole_ && hole_->at_start && !seen_key_packet_ && packet != nullptr && !packet->key) {
-    if (itself) lose(number);  // nothing to be done with it for lack of what came before
+    if (itself) lose(number);  // useless without the missing earlier pictures
     return;
   }
   if (damage_ && damage_->at <= number) return;
@@ -335,9 +338,9 @@ void PictureDecoder::note_damage(std::int64_t number, std::string what, bool its
     session_->drain();
 }
 
-// When the first of the packets from that on is shown: nothing is shown before it is decoded.
+// Earliest presentation time of the packets from this number on. No packet is shown before it is decoded.
 std::optional<std::int64_t> PictureDecoder::first_time_from(std::int64_t number) {
-  constexpr std::int64_t held_back = 32;  // more than any decoder holds back
+  constexpr std::int64_t held_back = 32;  // more than any decoder
   std::optional<std::int64_t> before;
   for (const Packet& packet : packets_)
     if (packet.number < number && packet.data->dts != AV_NOPTS_VALUE) before = packet.data->dts;
@@ -349,7 +352,7 @@ std::optional<std::int64_t> PictureDecoder::first_time_from(std::int64_t number)
     const AVPacket& data = *packet->data;
     if (first && data.dts != AV_NOPTS_VALUE && data.dts >= *first) break;
     if (data.pts != AV_NOPTS_VALUE) first = std::min(first.value_or(data.pts), data.pts);
-    if (packet->gap && before) return *before + 1;  // nobody knows what was there
+    if (packet->gap && before) return *before + 1;  // the content of the gap is unknown
   }
   if (at_end_ && find(number) == nullptr) {
     if (!before) before = last_dts_;
@@ -358,7 +361,7 @@ std::optional<std::int64_t> PictureDecoder::first_time_from(std::int64_t number)
   return first;
 }
 
-// The decoder has given what it had.
+// Called once the decoder has returned all pictures.
 std::optional<Result<bool>> PictureDecoder::drained() {
   if (!damage_) return ended();
   if (stops()) return damaged(damage_->what);
@@ -381,7 +384,7 @@ void PictureDecoder::go_on_behind(const Damage& damage) {
   begins_good_ = false;
 }
 
-// From the first packet kept on.
+// Starts again at the first packet kept.
 void PictureDecoder::decode_again(int threads) {
   next_ = first_;
   doubtful_.clear();
@@ -408,12 +411,12 @@ void PictureDecoder::lose(std::int64_t number) {
   }
 }
 
-// The picture at hand is good again, or the video ends.
+// Called when a picture is good again or the video ends.
 void PictureDecoder::close_hole(bool at_end) {
   std::int64_t lost = hole_->lost;
   const std::int64_t shown = picture_->best_effort_timestamp;
   if (!hole_->shown.empty() && (at_end || shown != AV_NOPTS_VALUE)) {
-    // By what should have been shown before it: a decoder may drop pictures without a word.
+    // Count by presentation times, because a decoder may silently drop pictures.
     std::ranges::sort(hole_->shown);
     const auto repeated = std::ranges::unique(hole_->shown);
     hole_->shown.erase(repeated.begin(), repeated.end());
@@ -428,7 +431,7 @@ void PictureDecoder::close_hole(bool at_end) {
 Result<bool> PictureDecoder::ended() {
   const bool nothing = hole_ && delivered_ == 0 && end_number() > 0;
   if (hole_) close_hole(true);
-  if (nothing && losses_.damaged == 0 && end_number() == 1)  // a still, mostly
+  if (nothing && losses_.damaged == 0 && end_number() == 1)  // usually a still picture
     return failure("{}: its only picture cannot be decoded; it is damaged or truncated", demuxer_.name());
   if (nothing && losses_.damaged == 0)
     return failure(

@@ -36,7 +36,7 @@ bool is_jpeg_name(AVPixelFormat format) {
          format == AV_PIX_FMT_YUVJ411P || format == AV_PIX_FMT_YUVJ440P;
 }
 
-// Planes 0 to 2 hold whole native-endian words with the value in the low bits, as ours do.
+// Whether planes 0 to 2 hold whole native-endian words with the value in the low bits, as in our frames.
 bool has_our_planes(const AVPixFmtDescriptor& format, int planes) {
   const bool big_endian = (format.flags & AV_PIX_FMT_FLAG_BE) != 0;
   if ((format.flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |

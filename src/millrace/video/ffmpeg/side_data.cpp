@@ -20,7 +20,7 @@ extern "C" {
 namespace millrace::video {
 namespace {
 
-// What pictures say of the whole video.
+// Side data of pictures that describes the whole video.
 constexpr std::array of_the_whole{
     std::pair(AV_FRAME_DATA_DISPLAYMATRIX, AV_PKT_DATA_DISPLAYMATRIX),
     std::pair(AV_FRAME_DATA_STEREO3D, AV_PKT_DATA_STEREO3D),
@@ -28,11 +28,11 @@ constexpr std::array of_the_whole{
     std::pair(AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, AV_PKT_DATA_MASTERING_DISPLAY_METADATA),
     std::pair(AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, AV_PKT_DATA_CONTENT_LIGHT_LEVEL)};
 
-// What a container says of its own way to store a stream, not of the video.
+// Side data about the container's storage of the stream, not about the video.
 constexpr std::array of_the_stream_alone{AV_PKT_DATA_CPB_PROPERTIES, AV_PKT_DATA_ENCRYPTION_INIT_INFO,
                                          AV_PKT_DATA_QUALITY_STATS, AV_PKT_DATA_NEW_EXTRADATA};
 
-// What each picture brings with it that is content; the rest is how it was coded.
+// Side data of each picture that is content. The rest describes how the picture was encoded.
 constexpr std::array of_each_picture{AV_FRAME_DATA_A53_CC,           AV_FRAME_DATA_AFD,
                                      AV_FRAME_DATA_DYNAMIC_HDR_PLUS, AV_FRAME_DATA_DYNAMIC_HDR_VIVID,
                                      AV_FRAME_DATA_DOVI_METADATA,    AV_FRAME_DATA_S12M_TIMECODE,
@@ -65,7 +65,7 @@ struct Matrix {
   std::int32_t values[9];
 };
 
-// As the ffmpeg program rounds it, in [0, 360).
+// Rounds as the ffmpeg program does, to [0, 360).
 double degrees_of(const Matrix& matrix) {
   const double degrees = -std::round(av_display_rotation_get(matrix.values));
   return std::isfinite(degrees) ? degrees - 360 * std::floor(degrees / 360 + 0.9 / 360) : 0;
@@ -79,7 +79,7 @@ bool is_iso(const AVOutputFormat& container) {
   return std::string_view(container.name) == "mp4" || std::string_view(container.name) == "mov";
 }
 
-// Whether the muxer stores it, by its source.
+// Whether the muxer stores this type, according to its source.
 bool stores(const AVOutputFormat& container, AVPacketSideDataType type) {
   switch (type) {
   case AV_PKT_DATA_DISPLAYMATRIX:
@@ -159,7 +159,7 @@ std::vector<std::string> write_stream_properties(const Properties& properties, A
 
 namespace {
 
-// Profiles say in their header of what colours they are, and hold for no others.
+// A profile names its colour space in its header and applies to no other.
 bool is_profile_for(const std::vector<std::uint8_t>& profile, const AVFrame& picture) {
   constexpr std::size_t place = 16;
   if (profile.size() < place + 4) return false;
@@ -168,14 +168,14 @@ bool is_profile_for(const std::vector<std::uint8_t>& profile, const AVFrame& pic
   return mapping && colors == (mapping->chroma == Chroma::gray ? "GRAY" : "RGB ");
 }
 
-// As what an encoder passes a property of a picture on. Of FFmpeg's only these pass captions on, or profiles,
-// and none the rest.
+// The side data by which an encoder passes a property on. Only the encoders below pass on captions or
+// profiles, and none passes on the rest.
 std::optional<AVFrameSideDataType> passed_on(std::string_view name, const std::vector<std::uint8_t>& bytes,
                                              const AVFrame& picture, const AVCodec& encoder) {
   const auto is_one_of = [&](auto... names) { return ((std::string_view(encoder.name) == names) || ...); };
   if (name == name_of(AV_FRAME_DATA_A53_CC) && is_one_of("libx264", "mpeg2video"))
     return AV_FRAME_DATA_A53_CC;
-  // FFmpeg 5.1 is the first whose encoders write profiles.
+  // FFmpeg 5.1 and later.
   if (name == name_of(AV_FRAME_DATA_ICC_PROFILE) && is_one_of("png", "mjpeg") &&
       is_profile_for(bytes, picture))
     return AV_FRAME_DATA_ICC_PROFILE;
@@ -188,7 +188,7 @@ std::vector<std::string> write_frame_properties(const Properties& properties, AV
                                                 const AVCodec& encoder) {
   std::vector<std::string> without_place;
   for (const auto& [name, bytes] : properties) {
-    if (name == own_duration_name) continue;  // is no side data
+    if (name == own_duration_name) continue;  // not side data
     const auto type = passed_on(name, bytes, picture, encoder);
     AVFrameSideData* place = nullptr;
     if (type) place = av_frame_new_side_data(&picture, *type, bytes.size());
@@ -202,7 +202,7 @@ std::vector<std::string> write_frame_properties(const Properties& properties, AV
 
 namespace {
 
-// Whether all of it is there, and within what an encoder can be told.
+// Whether all fields are present and within the encoder's limits.
 bool is_complete(const AVMasteringDisplayMetadata& display) {
   if (display.has_primaries == 0 || display.has_luminance == 0) return false;
   const auto possible = [](AVRational value, double most) {

@@ -1,5 +1,4 @@
-// Side data of any content and length turns frames in a way that there is, and gives an encoder words that it
-// can read, or none.
+// Side data of any content and length must give a valid rotation, and encoder options that parse or none.
 #include "millrace/video/ffmpeg/side_data.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ std::string name_or_code(const char* name, int code) {
   return name != nullptr ? name : fmt::format("{}", code);
 }
 
-// As FFmpeg calls the code points of H.273.
+// Names the code points of H.273 as FFmpeg does.
 std::string color_words(const FrameFormat& format) {
   const auto primaries = static_cast<AVColorPrimaries>(format.color_primaries);
   const auto transfer = static_cast<AVColorTransferCharacteristic>(format.color_transfer);

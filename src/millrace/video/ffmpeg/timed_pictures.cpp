@@ -39,7 +39,7 @@ Result<bool> TimedPictures::next() {
   return true;
 }
 
-// Whether there was another.
+// Returns false if there are no more pictures.
 bool TimedPictures::decode_one() {
   if (end_) return false;
   Result<bool> more = decoder_.next();

@@ -22,7 +22,7 @@ constexpr std::array kinds{
     std::pair(AVMEDIA_TYPE_SUBTITLE, "subtitles"), std::pair(AVMEDIA_TYPE_DATA, "data"),
     std::pair(AVMEDIA_TYPE_ATTACHMENT, "attachments")};
 
-// VP8 and VP9 in Matroska: a second picture beside each, which FFmpeg's own decoders leave alone.
+// VP8 and VP9 in Matroska store alpha as a second picture per frame, which FFmpeg's own decoders ignore.
 bool has_alpha_beside(const AVStream& stream) {
   const AVDictionaryEntry* const mode = av_dict_get(stream.metadata, "alpha_mode", nullptr, 0);
   return mode != nullptr && std::string_view(mode->value) != "0";

@@ -23,15 +23,14 @@ WriterClock::WriterClock(const FrameFormat& format, const Container& container)
 void set_up_muxer(AVFormatContext& muxer, const Container& container, const FrameFormat& format,
                   const WriterClock& clock, AVStream& stream) {
   if (container.iso) {
-    // What Apple's players ask for.
+    // Apple's players require this tag.
     if (stream.codecpar->codec_id == AV_CODEC_ID_HEVC) stream.codecpar->codec_tag = MKTAG('h', 'v', 'c', '1');
-    // A video that does not begin at 0 has an edit that waits for it, in units of the whole film's time
-    // scale.
+    // If a video does not begin at 0, an edit list delays it, in units of the movie time scale.
     av_opt_set_int(muxer.priv_data, "movie_timescale", clock.time_base().den, 0);
-    // Asked to write tags that are not known, FFmpeg guesses them by the size.
+    // If told to write unknown colour tags, FFmpeg guesses them from the size.
     if (!has_color_description(format)) av_opt_set(muxer.priv_data, "movflags", "-write_colr", 0);
   } else if (container.matroska) {
-    // Matroska stores when a frame is shown, not when it is decoded, which may be before 0.
+    // Matroska stores presentation times only. Decoding times may be negative.
     muxer.avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
   }
 }

@@ -19,7 +19,7 @@ bool is_number(std::string_view text, bool with_point) {
   return text.find_first_not_of("0123456789.") == std::string_view::npos && text.size() <= 24;
 }
 
-// Of decimal digits with at most one point; what is finer than a microsecond counts for nothing.
+// Parses decimal digits with at most one point. Digits finer than a microsecond are ignored.
 std::optional<std::int64_t> decimal(std::string_view text) {
   const std::size_t point = std::min(text.find('.'), text.size());
   const auto whole = parse_number<std::int64_t>(text.substr(0, point));

@@ -5,11 +5,11 @@
 namespace millrace::video {
 namespace {
 
-// Packets of muxers that are not careful go back by less.
+// Sloppy muxers write packets that go back by less than this.
 constexpr std::int64_t tolerance = 100'000;
-// When one stream has jumped, the others may still have this much to come from before.
+// After one stream has jumped, the others may still have this much from before the jump.
 constexpr std::int64_t unseen_before_jump = 1'000'000;
-// A time that is so far ahead may be wrong.
+// A time this far ahead may be wrong.
 constexpr std::int64_t far_ahead = tolerance;
 
 }  // namespace
@@ -18,7 +18,7 @@ ClockJumps::Stream ClockJumps::stream_at(std::size_t index) const {
   return index < streams_.size() ? streams_[index] : Stream{.part = parts_.size() - 1};
 }
 
-// The part that it goes on in, or a later one that another stream has begun.
+// Returns the part in which the stream continues: its own, or a later one that another stream has begun.
 std::optional<std::size_t> ClockJumps::fitting_part(const Stream& stream, std::int64_t decoded) const {
   if (!stream.next || decoded + parts_[stream.part].moved_by >= *stream.next - tolerance) return stream.part;
   for (std::size_t part = stream.part + 1; part < parts_.size(); ++part)
@@ -42,7 +42,7 @@ std::int64_t ClockJumps::place(std::size_t stream, std::int64_t decoded, std::in
   if (stream >= streams_.size()) streams_.resize(stream + 1, Stream{.part = parts_.size() - 1});
   Stream& own = streams_[stream];
   if (!dense) {
-    // The last part that has begun by then; no more is known of it.
+    // Without more information, takes the last part that has begun by this time.
     std::size_t part = parts_.size() - 1;
     while (part > own.part && decoded < parts_[part].begin - tolerance)
       --part;
@@ -52,7 +52,7 @@ std::int64_t ClockJumps::place(std::size_t stream, std::int64_t decoded, std::in
   if (const auto fitting = fitting_part(own, decoded)) {
     own.part = *fitting;
   } else {
-    // One whose successor is where this one should be has a wrong time, and no more.
+    // If the next packet is where this one should be, only this packet's time is wrong.
     const bool wrong = next_of_stream && *next_of_stream + parts_[own.part].moved_by >= *own.next - tolerance;
     if (wrong) return parts_[own.part].moved_by;
     const std::int64_t at = std::max(end_, *own.next);
@@ -62,7 +62,7 @@ std::int64_t ClockJumps::place(std::size_t stream, std::int64_t decoded, std::in
     own.part = parts_.size() - 1;
   }
   const std::int64_t placed = decoded + parts_[own.part].moved_by;
-  // One that is far ahead of its successor is no measure for what follows.
+  // If this packet is far ahead of its successor, later packets must not be judged by it.
   const bool alone =
       own.next && placed > *own.next + far_ahead && next_of_stream && *next_of_stream < decoded;
   if (!alone) {

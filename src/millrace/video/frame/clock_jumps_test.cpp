@@ -1,4 +1,4 @@
-// Files of several parts whose clocks all begin anew.
+// Files of several parts, each of which restarts its clock.
 #include "millrace/video/frame/clock_jumps.h"
 
 #include <algorithm>
@@ -17,11 +17,11 @@ struct Packet {
 };
 
 struct Placed {
-  std::vector<std::vector<std::int64_t>> times;  // by stream
+  std::vector<std::vector<std::int64_t>> times;  // one list per stream
   std::vector<ClockJumps::Jump> jumps;
 };
 
-// As a demuxer does it.
+// Places packets as a demuxer does.
 Placed placed(const std::vector<Packet>& packets, std::size_t streams) {
   ClockJumps clock;
   Placed result{.times = std::vector<std::vector<std::int64_t>>(streams), .jumps = {}};
@@ -40,7 +40,7 @@ Placed placed(const std::vector<Packet>& packets, std::size_t streams) {
   return result;
 }
 
-// Pictures and sound of one part, sound up to `ahead` before the pictures of the same time.
+// Pictures and sound of one part, with sound up to `ahead` before the pictures of the same time.
 std::vector<Packet> part(std::int64_t begin, std::int64_t length, std::int64_t ahead) {
   std::vector<std::pair<std::int64_t, Packet>> order;
   for (std::int64_t at = 0; at < length; at += 40'000)
@@ -68,7 +68,7 @@ TEST(ClockJumps, MoveAllStreamsByTheSameWhereAClockBeginsAnew) {
     }
     const Placed result = placed(packets, 2);
     ASSERT_EQ(result.jumps.size(), parts - 1) << "round " << round;
-    // Streams grow, and each packet is as far from those of the other stream as it was.
+    // Times of each stream increase, and distances between the streams are unchanged.
     for (const auto& times : result.times)
       EXPECT_EQ(std::ranges::adjacent_find(times, std::greater_equal()), times.end()) << "round " << round;
     std::size_t picture = 0;

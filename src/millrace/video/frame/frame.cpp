@@ -13,7 +13,7 @@ namespace millrace::video {
 namespace {
 
 constexpr std::ptrdiff_t row_alignment = 64;  // bytes: a cache line, and the widest vector register
-constexpr std::size_t overshoot = 64;         // bytes that may be touched behind the last row
+constexpr std::size_t overshoot = 64;         // bytes after the last row that may be touched
 
 int divide_rounding_up(int value, int divisor) { return (value + divisor - 1) / divisor; }
 
@@ -57,7 +57,7 @@ std::ptrdiff_t plane_stride(const FrameFormat& format, int plane) {
 }
 
 std::size_t frame_bytes(const FrameFormat& format) {
-  // A row to spare: a bilinear read at the last row loads its lower neighbours, to weigh them with 0.
+  // One spare row: a bilinear read at the last row loads the row below, with weight 0.
   std::size_t bytes =
       overshoot + static_cast<std::size_t>(plane_stride(format, plane_count(format.chroma) - 1));
   for (int plane = 0; plane < plane_count(format.chroma); ++plane)
@@ -120,7 +120,7 @@ bool within_bit_depth(const Frame& frame) {
   for (int index = 0; index < frame.planes(); ++index) {
     if (frame.format().forms.at(static_cast<std::size_t>(index)) != SampleForm::codes) continue;
     const PlaneView plane = frame.plane(index);
-    std::uint16_t used = 0;  // the bits that any sample has set
+    std::uint16_t used = 0;  // OR of all samples
     for (int y = 0; y < plane.height; ++y) {
       const auto* row = plane.row<const std::uint16_t>(y);
       for (int x = 0; x < plane.width; ++x)

@@ -22,7 +22,7 @@ FrameFreeList::~FrameFreeList() { close(); }
 std::byte* FrameFreeList::take(std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   if (waiting_.empty()) allocate(bytes);
-  std::byte* memory = waiting_.back();  // the last one returned is the likeliest to be in a cache
+  std::byte* memory = waiting_.back();  // the last one returned is most likely in a cache
   waiting_.pop_back();
   used_ = std::max(used_, buffers_ - waiting_.size());
   return memory;

@@ -126,7 +126,7 @@ TEST(FramePool, MayBeGoneBeforeItsFrames) {
   EXPECT_EQ(*frame.plane(2).row<std::uint8_t>(0), 1);
 }
 
-// A frame that somebody keeps holds no other one's memory.
+// A live frame does not keep the memory of other frames.
 TEST(FramePool, ThatIsGoneKeepsNothingThatWaits) {
   FrameFreeList list;
   std::byte* const used = list.take(64);
@@ -137,10 +137,10 @@ TEST(FramePool, ThatIsGoneKeepsNothingThatWaits) {
   std::byte* const fresh = list.take(64);
   EXPECT_EQ(list.buffers(), 3U) << "nothing waited";
   list.give_back(fresh);
-  list.give_back(used);  // the leak sanitizer sees whether they are freed
+  list.give_back(used);  // the leak sanitizer checks that they are freed
 }
 
-// Of sizes that share memory, that do not, and in any order.
+// Covers sizes that share an allocation and sizes that do not, in any order.
 TEST(FramePool, GivesEachFrameMemoryOfItsOwn) {
   for (const std::size_t bytes :
        {std::size_t{100}, std::size_t{98'304}, std::size_t{152'064}, std::size_t{152'065},
@@ -164,7 +164,7 @@ TEST(FramePool, GivesEachFrameMemoryOfItsOwn) {
     std::ranges::sort(taken);
     for (std::size_t i = 1; i < taken.size(); ++i)
       EXPECT_GE(static_cast<std::size_t>(taken[i] - taken[i - 1]), bytes);
-    if (bytes > 500'000) list.close();  // the others are closed by the end
+    if (bytes > 500'000) list.close();  // the others are closed by the destructor
     for (std::byte* memory : taken)
       list.give_back(memory);
   }
@@ -183,7 +183,7 @@ TEST(FramePool, ReportsThatMemoryIsOut) {
 #ifdef MILLRACE_SANITIZED
   GTEST_SKIP() << "sanitizers end the program instead";
 #endif
-  // 4 GiB samples of 16 bits for each of many frames: more than any address space has.
+  // 4 GiB samples of 16 bits per frame, for many frames: more than any address space.
   FramePool pool({.width = max_dimension, .height = max_dimension, .chroma = Chroma::c444, .bits = 16});
   std::vector<Frame> frames;
   for (int count = 0; count < 100'000; ++count) {
@@ -202,7 +202,7 @@ TEST(FramePool, ReportsThatMemoryIsOut) {
 struct Turn {
   const char* title;
   Orientation orientation;
-  std::vector<int> samples;  // of 1 2 3 over 4 5 6, row by row
+  std::vector<int> samples;  // of the picture 1 2 3 / 4 5 6, row by row
   int width;
 };
 
@@ -254,8 +254,9 @@ TEST(Orientation, TurnsWhatAFormatSaysOfItsSamples) {
   EXPECT_EQ(turned.width, 48);
   EXPECT_EQ(turned.aspect_numerator, 3);
   EXPECT_EQ(turned.aspect_denominator, 4);
-  EXPECT_EQ(turned.chroma_location, 4);                                        // above, between two columns
-  EXPECT_EQ(oriented(format, {.columns_mirrored = true}).chroma_location, 0);  // right: it has no name
+  EXPECT_EQ(turned.chroma_location, 4);  // above, between two columns
+  EXPECT_EQ(oriented(format, {.columns_mirrored = true}).chroma_location,
+            0);  // right: H.273 has no name for it
   format.chroma = Chroma::c422;
   EXPECT_EQ(oriented(format, {.transposed = true}).chroma, Chroma::c444);
   EXPECT_EQ(oriented(format, {.rows_mirrored = true}).chroma, Chroma::c422);

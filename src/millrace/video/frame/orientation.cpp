@@ -7,8 +7,8 @@
 namespace millrace::video {
 namespace {
 
-// Where chroma samples lie among the two luma samples that they belong to, in each direction: 0 at the first,
-// 1 between them, 2 at the second. In the order of FrameFormat::chroma_location, from 1 on.
+// Chroma sample location in each direction, relative to its two luma samples: 0 at the first, 1 between them,
+// 2 at the second. In the order of FrameFormat::chroma_location, from 1 on.
 constexpr std::array<std::pair<int, int>, 6> places{{{0, 1}, {1, 1}, {0, 0}, {1, 0}, {0, 2}, {1, 2}}};
 
 int oriented_location(int location, const Orientation& orientation) {
@@ -23,7 +23,7 @@ int oriented_location(int location, const Orientation& orientation) {
 
 template <class Sample>
 void orient(const PlaneView& from, const PlaneView& to, const Orientation& orientation) {
-  // In squares: rows of the one are columns of the other, and whole lines of a cache are used.
+  // Works in square blocks. Rows become columns, and blocks use whole cache lines.
   constexpr int side = 32;
   for (int top = 0; top < to.height; top += side) {
     for (int left = 0; left < to.width; left += side) {

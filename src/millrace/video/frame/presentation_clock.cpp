@@ -11,7 +11,8 @@ PresentationClock::PresentationClock(const FrameFormat& format)
       rate_numerator_(format.rate_numerator), rate_denominator_(format.rate_denominator) {}
 
 std::int64_t PresentationClock::duration(std::int64_t frames) const {
-  // In floating point: products of four 32 bit numbers. Within a tick for a day of frames.
+  // Floating point, because the product of four 32-bit numbers overflows. Exact within a tick for a day of
+  // frames.
   const double unit = static_cast<double>(numerator_) / denominator_;
   const double frame = static_cast<double>(rate_denominator_) / static_cast<double>(rate_numerator_);
   return std::llround(static_cast<double>(frames) * frame / unit);

@@ -6,7 +6,7 @@
 namespace millrace::video {
 namespace {
 
-// From `zero` in both ranges on, `limited` codes are as much as `full` ones.
+// `limited` codes above the limited zero point correspond to `full` codes above the full one.
 std::vector<std::uint16_t> range_table(int bits, ColorRange to, double limited_zero, double full_zero,
                                        double limited, double full) {
   const int most = (1 << bits) - 1;

@@ -25,7 +25,7 @@ class RangeOfBits : public ::testing::TestWithParam<int> {
   }
 };
 
-// By the meaning that ITU-T H.273 gives to code values: a share of the way from black to white.
+// ITU-T H.273 defines a code value as a fraction of the way from black to white.
 TEST_P(RangeOfBits, CodesMeanWhatTheyMeantToHalfACode) {
   const int bits = GetParam();
   std::mt19937 random(static_cast<unsigned>(bits));

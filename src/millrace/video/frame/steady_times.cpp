@@ -17,7 +17,7 @@ std::optional<std::int64_t> SteadyTimes::place(std::span<const std::optional<std
     return own;
   }
   const std::size_t count = std::min(frames.size(), most_frames);
-  // How many frames keep their times at most, from each on that does.
+  // kept[i]: the largest number of frames that can keep their times if frame i is the first of them.
   std::array<std::size_t, most_frames> kept{};
   for (std::size_t i = count; i-- > 0;) {
     if (!frames[i] || *frames[i] <= *last_) continue;

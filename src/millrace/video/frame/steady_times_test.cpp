@@ -1,4 +1,4 @@
-// Times of frames that are wrong here and there: those that are right stay.
+// Frame times with occasional errors: correct times must stay.
 #include "millrace/video/frame/steady_times.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using OwnTimes = std::vector<std::optional<std::int64_t>>;
 
-// As a reader does it.
+// Steadies times as a reader does.
 std::vector<std::int64_t> steadied(const OwnTimes& times, std::int64_t duration) {
   SteadyTimes steady(duration);
   std::vector<std::int64_t> placed;
@@ -35,7 +35,7 @@ TEST(SteadyTimes, OfFramesThatAreInOrderStay) {
 TEST(SteadyTimes, PutADoubledFrameIntoTheGapToTheNext) {
   EXPECT_EQ(steadied({0, 40, 40, 120, 160}, 40), (std::vector<std::int64_t>{0, 40, 80, 120, 160}));
   EXPECT_EQ(steadied({0, 40, 40, 80, 120}, 40), (std::vector<std::int64_t>{0, 40, 60, 80, 120}));
-  // The last one has no next.
+  // The last frame has no successor.
   EXPECT_EQ(steadied({0, 40, 40}, 40), (std::vector<std::int64_t>{0, 40, 80}));
 }
 
@@ -51,7 +51,7 @@ TEST(SteadyTimes, LeaveAllOthersWhereTheyAreWhicheverFramesAreWrong) {
       right.emplace_back(at);
     OwnTimes times = right;
     std::set<std::size_t> wrong;
-    // Apart from each other, and not at the ends.
+    // Wrong times are far apart and not at the ends.
     for (std::size_t i = 2 + random() % 8; i + 8 < times.size(); i += 7 + random() % 10) {
       wrong.insert(i);
       switch (below(4)) {

@@ -33,7 +33,8 @@ std::optional<Parts> parse_timecode(std::string_view text) {
 
 }  // namespace
 
-// With dropping, the first numbers of a minute are left out, but for every tenth: no frame is.
+// Drop-frame timecode skips the first numbers of every minute except each tenth. It skips numbers, not
+// frames.
 std::optional<std::string> timecode_after(std::string_view timecode, std::int64_t frames,
                                           std::int64_t rate_numerator, std::int64_t rate_denominator) {
   const auto parts = parse_timecode(timecode);
@@ -43,7 +44,7 @@ std::optional<std::string> timecode_after(std::string_view timecode, std::int64_
   const auto& [hours, minutes, seconds, number] = parts->numbers;
   if (rate < 1 || hours > 23 || minutes > 59 || seconds > 59 || number >= rate) return std::nullopt;
   const bool drops = parts->last_separator != ':' && rate % 30 == 0;
-  const std::int64_t dropped = drops ? rate / 15 : 0;  // numbers of a minute
+  const std::int64_t dropped = drops ? rate / 15 : 0;  // numbers dropped per minute
   const std::int64_t in_minute = 60 * rate - dropped;
   const std::int64_t in_ten_minutes = 10 * in_minute + dropped;
   const std::int64_t in_day = 144 * in_ten_minutes;
@@ -54,7 +55,7 @@ std::optional<std::string> timecode_after(std::string_view timecode, std::int64_
 
   const std::int64_t tens = at / in_ten_minutes;
   const std::int64_t rest = at % in_ten_minutes;
-  // The first of ten minutes has all numbers.
+  // The first of every ten minutes has all numbers.
   const std::int64_t whole = rest < 60 * rate ? 0 : 1 + (rest - 60 * rate) / in_minute;
   at += dropped * (9 * tens + whole);
   return fmt::format("{:02}:{:02}:{:02}{}{:02}", at / (3600 * rate), at / (60 * rate) % 60, at / rate % 60,

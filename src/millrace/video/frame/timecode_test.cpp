@@ -1,4 +1,4 @@
-// Timecodes, by counting them one by one.
+// Checks timecodes by counting them one by one.
 #include "millrace/video/frame/timecode.h"
 
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 namespace millrace::video {
 namespace {
 
-// All of a day, one after the other, by the rule of SMPTE 12M.
+// Counts through a whole day by the rule of SMPTE 12M.
 struct Counter {
   int rate;
   int dropped;
@@ -44,7 +44,7 @@ TEST(Timecode, OfEveryFrameOfADayIsWhatIsCounted) {
     Counter counter{.rate = r.rate, .dropped = r.dropped};
     const std::string first = counter.text();
     for (std::int64_t frame = 0; frame < std::int64_t{24} * 3600 * r.rate; ++frame) {
-      // Some anywhere, and all where minutes end.
+      // Tests a sample of frames, and all frames near the ends of some minutes.
       if (frame % 4999 == 0 ||
           (counter.seconds == 59 && counter.minutes % 7 == 0 && counter.hours % 8 == 0)) {
         ASSERT_EQ(timecode_after(first, frame, r.numerator, r.denominator), counter.text());

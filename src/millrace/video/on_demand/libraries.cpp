@@ -33,9 +33,9 @@ extern "C" {
 namespace millrace::video {
 namespace {
 
-// As calls.S lays it out.
+// The layout must match calls.S.
 struct Function {
-  // release: who jumps there finds the library loaded.
+  // Stored with release order, so that a thread that jumps to it finds the library loaded.
   std::atomic<void*> code;
   const char* name;
   std::size_t library;
@@ -44,7 +44,7 @@ static_assert(sizeof(Function) == 3 * sizeof(void*) && std::atomic<void*>::is_al
 
 #define MILLRACE_TEXT_OF(number) #number
 #define MILLRACE_LIBRARY(name, major) "lib" name ".so." MILLRACE_TEXT_OF(major)
-// Of the versions that the headers are of; in the order of calls.S.
+// The major versions match the headers. The order matches calls.S.
 constexpr std::array libraries{MILLRACE_LIBRARY("avutil", LIBAVUTIL_VERSION_MAJOR),
                                MILLRACE_LIBRARY("avcodec", LIBAVCODEC_VERSION_MAJOR),
                                MILLRACE_LIBRARY("avformat", LIBAVFORMAT_VERSION_MAJOR),
@@ -52,8 +52,8 @@ constexpr std::array libraries{MILLRACE_LIBRARY("avutil", LIBAVUTIL_VERSION_MAJO
 #undef MILLRACE_LIBRARY
 #undef MILLRACE_TEXT_OF
 
-// Of those that were built with, where that is not where the system looks. Stays loaded until the process
-// ends.
+// Tries the folders of the build's libraries first, if they are not on the system's search path. A library
+// stays loaded until the process ends.
 void* load(std::size_t library) {
   constexpr int how = RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE;
   static constexpr char list[] = MILLRACE_FFMPEG_FOLDERS;
@@ -67,8 +67,8 @@ void* load(std::size_t library) {
   return dlopen(libraries.at(library), how);
 }
 
-// With what they need, and some more for what they do when they are loaded: some end the process where there
-// is less.
+// Address space for the libraries and their dependencies, with a margin for their initialisers: some end the
+// process if it runs short.
 constexpr std::uint64_t least_addresses = std::uint64_t{192} << 20;
 
 struct Addresses {
@@ -92,21 +92,22 @@ std::unexpected<Error> too_few(const Addresses& addresses) {
 }
 
 std::unexpected<Error> cannot_load(const char* reason) {
-  // Other threads may have taken what was there when it was asked for.
+  // Check again, because other threads may have used address space since the first check.
   if (const Addresses now = addresses(); !enough(now)) return too_few(now);
   return failure("FFmpeg cannot be loaded: {}; .y4m files need none of it", reason);
 }
 
-// A process that is forked while another thread loads libraries could load none: no fork begins meanwhile.
+// If a process were forked while another thread loads libraries, the child could load none. So a fork waits
+// for the lock.
 std::mutex loading;
 [[maybe_unused]] const int at_fork =
     pthread_atfork([] { loading.lock(); }, [] { loading.unlock(); }, [] { loading.unlock(); });
 
-std::atomic<bool> all_loaded = false;  // release: the functions are in their places
+std::atomic<bool> all_loaded = false;  // stored with release order after all functions are in place
 
 }  // namespace
 
-// Made by the linker, which names them.
+// Section bounds; the linker creates and names them.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 extern Function __start_millrace_ffmpeg_calls[] __attribute__((visibility("hidden")));
@@ -135,7 +136,7 @@ Status load_ffmpeg() {
   return {};
 }
 
-// By calls.S, where a function is called before all are loaded.
+// Called by calls.S if a function is called before all are loaded.
 extern "C" __attribute__((visibility("hidden"))) void millrace_load_functions() noexcept {
   if (const Status loaded = load_ffmpeg(); !loaded) {
     std::fprintf(stderr, "millrace: %s\n", loaded.error().message.c_str());

@@ -43,7 +43,7 @@ void FrameQueue::close() {
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
-    frames_.clear();  // which asks for no memory: a new deque does
+    frames_.clear();  // allocates nothing, unlike a new deque
   }
   room_.notify_all();
   filled_.notify_all();

@@ -53,7 +53,7 @@ TEST(FrameQueue, KeepsTheOrderThroughManyFrames) {
 
 TEST(FrameQueue, MakesThePusherWaitWhenFull) {
   FrameQueue queue;
-  std::atomic<int> pushed = 0;  // relaxed would do: only a count that is polled
+  std::atomic<int> pushed = 0;  // only a count that is polled, so relaxed order would do
   std::thread producer([&] {
     while (pushed < 5 && queue.push(numbered(pushed)))
       ++pushed;
@@ -102,7 +102,7 @@ TEST(FrameQueue, HasRoomForMoreOnceItIsDeeper) {
   FrameQueue queue;
   ASSERT_TRUE(queue.push(numbered(0)));
   ASSERT_TRUE(queue.push(numbered(1)));
-  // Whether it waits already or not.
+  // Must work whether or not the pusher already waits.
   std::thread pusher([&] { EXPECT_TRUE(queue.push(numbered(2))); });
   queue.set_depth(4);
   pusher.join();
@@ -134,7 +134,7 @@ TEST(FrameQueue, IsAsDeepAsFramesAreProcessedSideBySide) {
 
 // --- OverlappedReader
 
-// Delivers numbered frames, then fails; counts how far it was asked.
+// Delivers numbered frames, then fails. Counts the requests.
 class CountingReader final : public FrameReader {
  public:
   CountingReader(int frames, std::atomic<int>& asked) : frames_(frames), asked_(asked), pool_(small) {}
@@ -203,7 +203,7 @@ TEST(OverlappedReader, IsDestroyedAtOnceWhenFullOrWaitingForInput) {
   }
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
-  const std::string start = "YUV4MPEG2 W2 H1 Cmono\nFRAME\nabFRAME\nc";  // and never more
+  const std::string start = "YUV4MPEG2 W2 H1 Cmono\nFRAME\nabFRAME\nc";  // and nothing after that
   ASSERT_EQ(write(ends[1], start.data(), start.size()), static_cast<ssize_t>(start.size()));
   {
     auto source = std::make_unique<InputFile>(Descriptor::owned(ends[0]), "the pipe");
@@ -213,7 +213,7 @@ TEST(OverlappedReader, IsDestroyedAtOnceWhenFullOrWaitingForInput) {
   close(ends[1]);
 }
 
-// On a thread of its own, where it would end the process.
+// Its exception would end the process if it escaped the reader's thread.
 class ThrowingReader final : public FrameReader {
  public:
   [[nodiscard]] const FrameFormat& format() const override { return small; }
@@ -271,7 +271,7 @@ TEST(OverlappedReader, DeliversTheInterruptionWhenCancelled) {
 
 // --- OverlappedWriter
 
-// Writes when it is let, and fails at one frame.
+// Writes only when allowed, and fails at one frame.
 class GatedWriter final : public FrameWriter {
  public:
   GatedWriter(std::counting_semaphore<>& gate, std::vector<std::int64_t>& written, std::int64_t fails_at)
@@ -326,7 +326,7 @@ TEST(OverlappedWriter, TellsOfEachFrameWhenItIsWrittenAndOfNoneThatIsNot) {
   EXPECT_EQ(told, (std::vector<std::int64_t>{100, 101, 102}));
 }
 
-// In the thread of whoever writes.
+// Runs in the caller's thread.
 class ImmediateWriter final : public FrameWriter {
  public:
   explicit ImmediateWriter(std::int64_t fails_at) : fails_at_(fails_at) {}
@@ -451,7 +451,7 @@ TEST(OverlappedWriter, IsDestroyedAtOnceWhenTheOutputIsStuck) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   {
-    const FrameFormat large{.width = 640, .height = 480};  // more than a pipe holds
+    const FrameFormat large{.width = 640, .height = 480};  // exceeds a pipe's capacity
     auto file = std::make_unique<OutputFile>(Descriptor::owned(ends[1]), "the pipe");
     OverlappedWriter writer(*open_y4m_writer(std::move(file), large));
     for (int i = 0; i < 2; ++i) {
@@ -478,7 +478,7 @@ TEST(Overlapped, MemoryStaysConstantOverTheLengthOfTheVideo) {
   }
   ASSERT_TRUE(writer.finish());
   EXPECT_EQ(writer.frames_written(), 500);
-  // Those in the queue, the one being written, the one being filled.
+  // Frames in the queue, the one being written and the one being filled.
   EXPECT_LE(pool.buffers(), queue_depth + 2);
 }
 

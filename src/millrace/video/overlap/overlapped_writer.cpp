@@ -37,7 +37,7 @@ Status OverlappedWriter::finish() {
   return status_ ? finished : status_;
 }
 
-// Relaxed: a count for display. After finish() and give_up() the join orders everything.
+// Relaxed, because the count is for display. After finish() and give_up(), the join orders everything.
 std::int64_t OverlappedWriter::frames_written() const { return frames_.load(std::memory_order_relaxed); }
 
 void OverlappedWriter::join() {

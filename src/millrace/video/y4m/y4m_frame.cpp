@@ -11,7 +11,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "y4m samples of more than 8 bits, and numbers, are little-endian");
 
-// The bytes of a row.
+// Bytes of a row.
 std::size_t row_bytes(const Frame& frame, int index) {
   return static_cast<std::size_t>(plane_width(frame.format(), index)) *
          static_cast<std::size_t>(bytes_per_sample(frame.format(), index));

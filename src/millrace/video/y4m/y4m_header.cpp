@@ -17,7 +17,7 @@ Result<int> parse_dimension(std::string_view text, std::string_view what) {
   return *value;
 }
 
-// "num:den", both not negative.
+// Parses "num:den" with neither negative.
 std::optional<std::pair<int, int>> parse_ratio(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -30,11 +30,11 @@ std::optional<std::pair<int, int>> parse_ratio(std::string_view text) {
 struct Sampling {
   Chroma chroma;
   int bits;
-  int location = 0;  // as FrameFormat::chroma_location
+  int location = 0;  // see FrameFormat::chroma_location
 };
 
-// The names of 8 bit 4:2:0 by where its chroma samples lie. Programs that do not know write 420jpeg, so it
-// says nothing.
+// Names of 8-bit 4:2:0 by chroma sample location. Programs that do not know the location write 420jpeg, so
+// that name means unspecified.
 constexpr std::pair<std::string_view, int> siting_names[] = {
     {"420jpeg", 0}, {"420mpeg2", 1}, {"420paldv", 3}};
 
@@ -122,7 +122,7 @@ Result<FrameFormat> parse_y4m_header(std::string_view line) {
     case 'F': {
       const auto rate = parse_ratio(value);
       if (!rate) return failure("frame rate '{}' in the y4m header is not two numbers with a colon", value);
-      if (rate->first > 0 && rate->second > 0)  // 0:0 stands for "not known"
+      if (rate->first > 0 && rate->second > 0)  // 0:0 means unknown
         std::tie(format.rate_numerator, format.rate_denominator) = *rate;
       break;
     }
@@ -146,7 +146,7 @@ Result<FrameFormat> parse_y4m_header(std::string_view line) {
       format.chroma_location = sampling->location;
       break;
     }
-    case 'I':  // 'p' and '?' say nothing: programs that do not know write them too
+    case 'I':  // 'p' and '?' carry no information: programs that do not know write them too
       if (value == "t" || value == "m") format.field_order = FieldOrder::top_first;
       if (value == "b") format.field_order = FieldOrder::bottom_first;
       break;
@@ -156,7 +156,7 @@ Result<FrameFormat> parse_y4m_header(std::string_view line) {
       else if (value == "COLORRANGE=LIMITED")
         format.range = ColorRange::limited;
       break;
-    default:  // whatever else: frames are taken as they are
+    default:  // anything else: assume progressive
       break;
     }
   }

@@ -15,16 +15,16 @@ static_assert(std::endian::native == std::endian::little,
               "y4m samples of more than 8 bits are little-endian");
 
 constexpr std::size_t buffer_bytes = 256 << 10;  // fits a second-level cache
-constexpr std::size_t direct_bytes = 64 << 10;   // from here on a block is not worth a copy
-constexpr std::size_t max_line = 1024;           // of a header; real ones have about 100 characters
+constexpr std::size_t direct_bytes = 64 << 10;   // larger blocks are read directly, without a copy
+constexpr std::size_t max_line = 1024;           // for a header line; real ones have about 100 characters
 
-// Lines and blocks out of a source of bytes.
+// Reads lines and blocks from a byte source.
 class BufferedSource {
  public:
   explicit BufferedSource(std::unique_ptr<ByteSource> source)
       : source_(std::move(source)), memory_(allocate_samples(buffer_bytes)) {}
 
-  // As many bytes as there are, at most the whole destination.
+  // Fills the destination, or less at the end of the source.
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> destination) {
     std::size_t done = 0;
     while (done < destination.size()) {
@@ -49,8 +49,7 @@ class BufferedSource {
     return done;
   }
 
-  // Up to and without the next newline; nullopt when the source ends or the line is too long before there is
-  // one.
+  // Returns the text before the next newline; nullopt if the source ends first or the line is too long.
   [[nodiscard]] Result<std::optional<std::string>> read_line() {
     std::string line;
     std::byte byte{};
@@ -92,8 +91,9 @@ class BufferedSource {
   struct Free {
     void operator()(std::byte* memory) const { free_samples(memory); }
   };
-  // Aligned as samples are: a Zen 3 copies at a sixth of its speed to what lies 1 to 31 bytes further in its
-  // page than its source (video_bench read_blocks), and memory from malloc lies 16 bytes within one.
+  // Aligned like samples. On Zen 3, copying is six times slower if the destination starts 1 to 31 bytes
+  // further in its page than the source (video_bench read_blocks). Memory from malloc starts 16 bytes into
+  // one.
   std::unique_ptr<std::byte, Free> memory_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
@@ -148,7 +148,7 @@ class Y4mReader final : public FrameReader {
     }
     if (!*line || !(**line == y4m_frame_magic || (*line)->starts_with("FRAME ")))
       return failure("{}: frame {}: is damaged: does not begin with '{}'", name_, index_, y4m_frame_magic);
-    // Before memory is taken for a frame that cannot be there.
+    // Check before memory is allocated for a frame that cannot exist.
     if (const auto left = source_.remaining(); left && *left < packed_bytes(format())) return truncated();
 
     Result<Frame> frame = pool_.acquire();
@@ -184,8 +184,8 @@ class Y4mReader final : public FrameReader {
   FramePool pool_;
   OnDamage on_damage_;
   Losses losses_;
-  std::string damage_;  // of the frame read last, where others can follow it or none do
-  bool ended_ = false;  // within a frame
+  std::string damage_;  // of the last frame read, if OnDamage::skip can pass over it
+  bool ended_ = false;  // inside a frame
   std::int64_t index_ = 0;
   std::optional<std::int64_t> hint_;
   std::optional<Error> failed_;
@@ -196,7 +196,7 @@ class Y4mReader final : public FrameReader {
 Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource> source,
                                                      const ReaderOptions& options) {
   const std::string name = source->name();
-  // FFmpeg's demuxers read the same pipe if it has the name of a file.
+  // FFmpeg's demuxers can read the same pipe if it has a file name.
   const std::string_view way_out =
       name == "standard input"
           ? "give y4m, as 'ffmpeg -f yuv4mpegpipe' writes it, or name another kind of video /dev/stdin"

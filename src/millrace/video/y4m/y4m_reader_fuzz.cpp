@@ -1,4 +1,4 @@
-// Any bytes at all are either frames or an error; memory stays bounded whatever sizes a header claims.
+// Any bytes give frames or an error. Memory stays bounded, whatever sizes a header claims.
 #include "millrace/video/y4m/y4m_reader.h"
 
 #include <cstdint>

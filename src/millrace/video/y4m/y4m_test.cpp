@@ -65,7 +65,7 @@ TEST_P(Y4mForFfmpeg, IsReadByItWithTheSameSamples) {
   ASSERT_TRUE(write_all(folder / "a.y4m", original.frames));
   const std::string raw =
       output_of("ffmpeg -v error -i '" + (folder / "a.y4m") + "' -f rawvideo - </dev/null");
-  // The bytes of our file without header lines are the raw samples.
+  // Without header lines, our file is the raw samples.
   std::string expected;
   const std::vector<char> file = file_bytes(folder / "a.y4m");
   auto at = std::ranges::find(file, '\n') + 1;
@@ -192,11 +192,11 @@ TEST(Y4mReader, NamesTheFrameThatIsCutOrDamaged) {
          1, "is damaged: has samples");
 }
 
-// Of planes that lie as they do in the file and of such that do not, far larger and smaller than what is read
-// ahead.
+// Planes with and without the memory layout of the file, far larger and far smaller than the read-ahead
+// buffer.
 class Y4mPieces : public ::testing::TestWithParam<std::tuple<const char*, std::size_t>> {};
 
-// Gives what a pipe may give.
+// Returns short reads, as a pipe may.
 class Pieces : public ByteSource {
  public:
   Pieces(std::span<const std::byte> bytes, std::size_t most) : source_(bytes), most_(most) {}

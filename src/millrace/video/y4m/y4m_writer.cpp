@@ -57,7 +57,7 @@ class Y4mWriter final : public FrameWriter {
     if (failed_ && file_->is_regular()) {
       if (Status cut = file_->truncate(whole_); !cut) return cut;
     } else if (failed_ && file_->position() != whole_) {
-      return std::unexpected(*failed_);  // within a frame, which a pipe does not give back
+      return std::unexpected(*failed_);  // partial frame; a pipe cannot take it back
     }
     return file_->commit();
   }
@@ -72,7 +72,7 @@ class Y4mWriter final : public FrameWriter {
  private:
   static constexpr int unspecified = 2;  // of H.273
 
-  // Whether the frame is shown when a video of constant rate from 0 on shows it, by half a frame.
+  // Whether the frame is shown within half a frame of its time in a constant-rate video that starts at 0.
   [[nodiscard]] bool is_on_time(const Frame& frame) const {
     if (!format_.has_timestamps() || !frame.timestamp) return true;
     const double seconds =
@@ -92,11 +92,11 @@ class Y4mWriter final : public FrameWriter {
   std::unique_ptr<OutputFile> file_;
   FrameFormat format_;
   bool keep_part_;
-  std::vector<std::byte> packed_;  // one frame as it goes into the file: a single write
-  std::uint64_t begin_;            // of the video: standard output may have been written to before
-  std::uint64_t whole_ = 0;        // bytes up to the end of the last whole frame
+  std::vector<std::byte> packed_;  // one frame as stored in the file, for a single write
+  std::uint64_t begin_;            // start of the video: standard output may have been written to before
+  std::uint64_t whole_ = 0;        // bytes up to the end of the last complete frame
   bool times_kept_ = true;
-  std::set<std::string> properties_;  // names of those that frames had
+  std::set<std::string> properties_;  // names of the properties that frames had
   std::int64_t frames_ = 0;
   std::optional<Error> failed_;
 };
