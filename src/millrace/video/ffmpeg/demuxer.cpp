@@ -80,6 +80,8 @@ Status Demuxer::open_container(bool thorough) {
   named_.guard(*context, options);
   // Frees the context when it fails.
   AVDictionary* left = options.release();
+  // An MPEG transport stream can list its streams anew at any place; only with this FFmpeg looks there.
+  if (thorough) av_dict_set(&left, "scan_all_pmts", "1", 0);
   const int opened = avformat_open_input(&context, name_.c_str(), kind, &left);
   options.reset(left);
   if (opened < 0) return unreadable(opened);
