@@ -25,6 +25,22 @@ bool is_lossy(AVCodecID codec) {
          (kind->props & AV_CODEC_PROP_LOSSLESS) == 0;
 }
 
+// Whether the edit list shows a track up to its last packet, and hides none behind the first that it shows.
+bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream) {
+  AVStream* const indexed = container.streams[stream.index];
+  const int count = avformat_index_get_entries_count(indexed);
+  if (count == 0 || count != stream.nb_frames) return false;
+  bool shown = false;
+  for (int i = 0; i < count; ++i) {
+    const AVIndexEntry* const entry = avformat_index_get_entry(indexed, i);
+    if (entry == nullptr) return false;
+    const bool hidden = (entry->flags & AVINDEX_DISCARD_FRAME) != 0;
+    if (hidden && shown) return false;
+    shown = shown || !hidden;
+  }
+  return true;
+}
+
 }  // namespace
 
 int bare_sample_bytes(const AVCodecParameters& codec) {
@@ -41,11 +57,15 @@ ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& str
       // The longest is that of HE-AAC, some 0.12 s.
       encoder_delay_(overlaps_ ? std::max(stream.codecpar->seek_preroll, rate_ / 8) : 0),
       packets_in_file_(stream.nb_frames) {
-  if (edited_ && sound_ && stream.duration > 0) list_end_ = stream.duration;
+  if (!edited_ || !sound_ || stream.duration <= 0) return;
+  list_end_ = stream.duration;
+  shown_to_end_ = is_shown_to_end(container, stream);
 }
 
 std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
   std::vector<FfmpegPtr<AVPacket>> ready;
+  longest_ = std::max(longest_, packet->duration);
+  if (edited_ && sound_ && packet->duration <= 0) packet->duration = longest_;
   if (seen_++ == 0) {
     const std::int64_t skipped = samples_to_skip(*packet);
     priming_ = skipped > 0 && skipped <= encoder_delay_;
@@ -55,7 +75,6 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
     if (!shown_ && rate_ > 0) to_hide_ -= av_rescale_q(packet->duration, time_base_, {1, rate_});
     hid_since_ = true;
     last_hidden_ = packet->duration;
-    hid_behind_ = hid_behind_ || shown_;
     needs_key_ = refers_;
     if (!shown_ && priming_) ready.push_back(std::move(packet));
     return ready;
@@ -92,13 +111,16 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::end() {
   std::vector<FfmpegPtr<AVPacket>> ready;
   if (!held_.empty() && list_end_) {
     AVPacket& last = *held_.back();
-    const bool hidden_in_part =
-        last.pts < *list_end_ && last.pts + last.duration + moved_forward_ > *list_end_;
-    const bool ends_track = !hid_behind_ && seen_ == packets_in_file_;
-    if (hidden_in_part && ends_track)
+    // The demuxer ends the last packet with the list, whatever is coded in it.
+    const bool may_hide_its_end = !shown_to_end_ && packets_in_file_ > 0 && bare_bytes_ == 0;
+    const std::int64_t coded = may_hide_its_end ? longest_ : last.duration;
+    const bool hidden_in_part = last.pts < *list_end_ && last.pts + coded + moved_forward_ > *list_end_;
+    if (hidden_in_part && shown_to_end_) {
       last.duration = *list_end_ - last.pts;
-    else if (hidden_in_part)
+    } else if (hidden_in_part) {
+      last.duration = coded;
       end_shown_at(*list_end_);
+    }
   }
   for (FfmpegPtr<AVPacket>& packet : held_)
     ready.push_back(std::move(packet));
@@ -110,7 +132,7 @@ void ShownPackets::begin_anew() {
   seen_ = 0;
   to_hide_ = 0;
   moved_forward_ = 0;
-  hid_behind_ = hid_since_ = shown_ = priming_ = needs_key_ = false;
+  hid_since_ = shown_ = priming_ = needs_key_ = false;
   held_.clear();
 }
 

@@ -57,10 +57,12 @@ class ShownPackets {
   std::int64_t encoder_delay_;            // samples, at most
   std::optional<std::int64_t> list_end_;  // of what its edit list shows, in units of the time base
   std::int64_t packets_in_file_;          // 0: not known
+  bool shown_to_end_ = false;             // up to the last packet of the track, from the first shown on
 
+  // Packets without a duration last as long: the demuxer has none for the last packet of an edit.
+  std::int64_t longest_ = 0;
   std::int64_t seen_ = 0;
-  bool hid_behind_ = false;  // anything behind the first that is shown
-  bool hid_since_ = false;   // the last that is shown
+  bool hid_since_ = false;  // the last that is shown
   // Of a later edit the demuxer leaves out a packet that begins before it, and moves the rest forward by what
   // is lost, which is less than that packet lasts: so much earlier may end what is shown.
   std::int64_t last_hidden_ = 0;
