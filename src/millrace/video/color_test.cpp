@@ -1,5 +1,5 @@
-// What colours mean, by other programs: FFmpeg writes the input, zimg (FFmpeg's zscale) converts it in its
-// own way, and ffprobe reads the tags.
+// Checks colours against other programs: FFmpeg writes the input, zimg (FFmpeg's zscale) converts it
+// independently, and ffprobe reads the tags.
 #include "millrace/video/video_testing.h"
 
 #include <array>
@@ -37,7 +37,7 @@ std::string color_tags(const std::string& path) {
 struct RgbSource {
   const char* title;
   const char* file;
-  const char* encode;  // FFmpeg's words
+  const char* encode;  // FFmpeg options
   int bits;
 };
 
@@ -72,7 +72,8 @@ TEST_P(RgbInput, BecomesLimitedRangeByTheMatrixOfItsSizeAsZimgHasIt) {
                   folder_ / "reference.y4m")));
   const Delivered reference = read_all(folder_ / "reference.y4m");
   ASSERT_EQ(reference.frames.size(), 1U);
-  // swscale's coefficients have 15 bits: one code of 8 bits, and of deeper samples as many as that makes.
+  // swscale's coefficients have 15 bits. Tolerate one code at 8 bits, and proportionally more at higher
+  // depths.
   EXPECT_LE(largest_difference(delivered.frames[0], reference.frames[0]), 1 << (bits - 8));
 }
 
@@ -83,7 +84,7 @@ TEST_P(RgbInput, ComesBackFromAFileAsTheSameColors) {
               ::testing::AllOf(
                   ::testing::HasSubstr("color_range=tv"),
                   ::testing::HasSubstr(high_definition_ ? "color_space=bt709" : "color_space=smpte170m")));
-  // To RGB by what the file says of itself, as players do.
+  // Convert to RGB by the file's own tags, as players do.
   const auto rgb = [&](const std::string& input) {
     return output_of(
         fmt::format("ffmpeg -v error -i '{}' -vf zscale,format=gbrp -f rawvideo - </dev/null", input));
@@ -96,7 +97,7 @@ TEST_P(RgbInput, ComesBackFromAFileAsTheSameColors) {
   for (std::size_t i = 0; i < before.size(); ++i)
     largest = std::max(
         largest, std::abs(static_cast<unsigned char>(before[i]) - static_cast<unsigned char>(after[i])));
-  EXPECT_LE(largest, 3);  // 220 and 225 code values for 256
+  EXPECT_LE(largest, 3);  // 256 RGB codes map to only 220 and 225
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -112,8 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
       return fmt::format("{}_{}", std::get<0>(test.param).title, std::get<1>(test.param));
     });
 
-// By the definition of BT.601 and BT.709: Y' = 16 + 219 (Kr R + Kg G + Kb B), C'b = 128 + 224 (B - Y) / (2 -
-// 2 Kb).
+// The definition in BT.601 and BT.709: Y' = 16 + 219 (Kr R + Kg G + Kb B), C'b = 128 + 224 (B - Y) / (2 - 2
+// Kb).
 TEST(RgbInput, HasTheCodeValuesOfTheStandards) {
   if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
   struct Case {
@@ -140,7 +141,7 @@ TEST(RgbInput, HasTheCodeValuesOfTheStandards) {
 
 struct Tags {
   const char* title;
-  const char* words;  // FFmpeg's, of the input
+  const char* words;  // FFmpeg options for the input
 };
 
 class ColorTags : public ::testing::TestWithParam<std::tuple<Tags, const char*, const char*>> {};
@@ -149,7 +150,7 @@ TEST_P(ColorTags, TravelFromInputToOutput) {
   if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
   const auto& [tags, pixels, output] = GetParam();
   TemporaryFolder folder;
-  // 1280x720: where FFmpeg itself would write tags that nobody gave.
+  // At 1280x720, FFmpeg itself would add tags that nobody gave.
   ASSERT_TRUE(ffmpeg(fmt::format("-f lavfi -i color=gray:s=1280x720,format={} -frames:v 2 {} -c:v ffv1 '{}'",
                                  pixels, tags.words, folder / "in.mkv")));
   const bool lossless = std::string_view(output).ends_with(".mkv");
@@ -159,7 +160,8 @@ TEST_P(ColorTags, TravelFromInputToOutput) {
   std::string expected = color_tags(folder / "in.mkv");
   std::string found = color_tags(folder / output);
   if (std::string_view(output).ends_with(".mp4")) {
-    // H.264 has no way to say limited but with other tags; it is what it means where it says nothing (E.2.1).
+    // H.264 can tag limited range only together with other tags. Without tags, limited is the default
+    // (E.2.1).
     for (std::string* each : {&expected, &found})
       if (const auto at = each->find("color_range=tv"); at != std::string::npos)
         each->replace(at, 14, "color_range=unknown");
@@ -195,7 +197,7 @@ TEST(ColorTags, OfRangeTravelThroughY4m) {
   }
 }
 
-// Every layout, with odd sizes too, passes sample by sample, whatever its tags say.
+// Every layout, including odd sizes, must pass unchanged, whatever its tags say.
 TEST(ColorTags, ChangeNoSample) {
   if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
   for (const char* pixels : {"gray", "yuv420p", "yuv422p", "yuv444p", "yuv420p10le", "nv12"}) {

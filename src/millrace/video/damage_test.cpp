@@ -1,5 +1,4 @@
-// Videos that were cut or damaged: nothing that is not as it was encoded is delivered, and what is missing is
-// counted.
+// Truncated and damaged videos: only frames that are intact are delivered, and the missing ones are counted.
 #include "millrace/video/video_testing.h"
 #include "millrace/video/y4m/y4m_reader.h"
 
@@ -25,7 +24,7 @@ struct Kind {
   const char* file;
   const char* encode;
   bool timed = true;
-  bool tells_damage = true;  // FFmpeg's decoder
+  bool tells_damage = true;  // FFmpeg's decoder reports damage
 };
 
 Delivered read_with(const std::string& path, const ReaderOptions& options, Losses& losses) {
@@ -60,7 +59,7 @@ class Cut : public ::testing::TestWithParam<Kind> {
     return read_with(path_, {.on_damage = on_damage}, losses);
   }
 
-  // Whether every frame is one of the undamaged video's, in order.
+  // Checks that every frame is one of the undamaged video's, in order.
   void expect_only_good(const Delivered& delivered) {
     std::size_t at = 0;
     for (const Frame& frame : delivered.frames) {
@@ -71,7 +70,7 @@ class Cut : public ::testing::TestWithParam<Kind> {
     }
   }
 
-  // The file without its first sixth or so, which holds the first key frame.
+  // The file without about its first sixth, which contains the first keyframe.
   [[nodiscard]] std::vector<char> without_start(int sixths_of_sixths) const {
     auto at = static_cast<std::ptrdiff_t>(bytes_.size()) * sixths_of_sixths / 36;
     if (std::string_view(GetParam().file).ends_with(".ts")) at = at / ts_packet * ts_packet;
@@ -99,7 +98,7 @@ TEST_P(Cut, BetweenKeyFramesDeliversWhatFfmpegDoesAndCountsTheRest) {
       EXPECT_EQ(std::to_string(delivered.frames.size()), counts.substr(0, counts.find('\n')));
     }
     const int packets = std::stoi(counts.substr(counts.find('\n')));
-    // Without timestamps the picture that is cut itself may count twice.
+    // Without timestamps, the truncated picture itself may be counted twice.
     EXPECT_NEAR(static_cast<double>(losses.at_start), packets - static_cast<double>(delivered.frames.size()),
                 GetParam().timed ? 0 : 1);
     EXPECT_EQ(losses.damaged, 0);
@@ -123,14 +122,14 @@ TEST_P(Cut, AnywhereAtItsEndGivesNoGarbage) {
   }
 }
 
-// Zeroes within the packets of a transport stream, or the bytes of a bare one: every picture is still there,
-// some in part.
+// Overwrites bytes inside the packets of a transport stream, or of a raw bitstream, with zeros. Every picture
+// is still there, some in part.
 TEST_P(Cut, WithDamageInsideEndsThereOrGoesOnBehindIt) {
   if (!GetParam().tells_damage || !GetParam().timed) GTEST_SKIP() << "FFmpeg's decoder does not tell";
   for (const int where : {4, 7}) {
     std::vector<char> bytes = bytes_;
     const auto middle = static_cast<std::ptrdiff_t>(bytes.size()) * where / 12 / ts_packet * ts_packet;
-    for (std::ptrdiff_t packet = 0; packet < 40; ++packet)  // all but the headers of transport packets
+    for (std::ptrdiff_t packet = 0; packet < 40; ++packet)  // everything but the transport packet headers
       std::fill_n(bytes.begin() + middle + packet * ts_packet + 4, ts_packet - 4, '\0');
     Losses losses;
     const Delivered stopped = read(bytes, OnDamage::stop, losses);
@@ -147,7 +146,7 @@ TEST_P(Cut, WithDamageInsideEndsThereOrGoesOnBehindIt) {
     EXPECT_LT(skipped.frames.size(), 60U);
     EXPECT_GT(losses.damaged, 0);
     EXPECT_THAT(losses.first_damage, HasSubstr("frame "));
-    // A picture whose beginning is overwritten is one with that before it, and nobody knows of it.
+    // If the start of a picture is overwritten, it merges with the picture before, which cannot be detected.
     EXPECT_LE(static_cast<std::int64_t>(skipped.frames.size()) + losses.damaged, 60);
     EXPECT_GE(static_cast<std::int64_t>(skipped.frames.size()) + losses.damaged, 56);
   }
@@ -164,11 +163,11 @@ INSTANTIATE_TEST_SUITE_P(Videos, Cut,
                                                 true, false}),
                          [](const auto& test) { return test.param.title; });
 
-// --- bare streams cut at every unit of their code
+// --- raw bitstreams that start at each NAL unit
 
 class BareCut : public Cut {
  protected:
-  // Where the units of the stream begin.
+  // Positions of the stream's NAL units.
   [[nodiscard]] std::vector<std::ptrdiff_t> units() const {
     const std::string_view text(bytes_.data(), bytes_.size());
     std::vector<std::ptrdiff_t> begins;
@@ -197,8 +196,8 @@ TEST_P(BareCut, BeforeAnyUnitDeliversWhatFfmpegDoesByAnyNumberOfThreads) {
     ASSERT_FALSE(one.error) << "unit " << unit << ": " << one.error->message;
     expect_only_good(one);
     EXPECT_EQ(losses.damaged, 0) << "unit " << unit;
-    // Of HEVC it counts pictures without what they refer to, until the next key frame and those shown before
-    // it.
+    // For HEVC, FFmpeg also returns pictures whose references are missing, until the next keyframe and the
+    // pictures shown before it.
     if (GetParam().tells_damage) {
       EXPECT_EQ(std::ssize(one.frames), ffmpeg_frames()) << "unit " << unit;
     } else {
@@ -215,7 +214,7 @@ TEST_P(BareCut, BeforeAnyUnitDeliversWhatFfmpegDoesByAnyNumberOfThreads) {
   }
 }
 
-// Half of one unit is gone.
+// Removes half of one NAL unit.
 TEST_P(BareCut, WithinAUnitGoesOnBehindItByAnyNumberOfThreads) {
   if (!GetParam().tells_damage) GTEST_SKIP() << "FFmpeg's decoder does not tell";
   const std::vector<std::ptrdiff_t> begins = units();
@@ -228,7 +227,7 @@ TEST_P(BareCut, WithinAUnitGoesOnBehindItByAnyNumberOfThreads) {
     const Delivered one = read_by(1, losses, OnDamage::skip);
     ASSERT_FALSE(one.error) << "unit " << unit << ": " << one.error->message;
     expect_only_good(one);
-    // As a key frame comes every ten.
+    // Every tenth frame is a keyframe.
     EXPECT_GE(one.frames.size(), 60U - 24U) << "unit " << unit;
     for (const int threads : {2, 4}) {
       Losses losses_of_several;
@@ -258,8 +257,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct Overwritten {
   Kind kind;
-  bool counts = true;    // the container is not hit, so each picture lost is known of
-  bool notices = false;  // each wrong byte, by checksums; an H.264 decoder only what makes no sense to it
+  bool counts = true;  // the container stays intact, so every lost picture is known
+  bool notices =
+      false;  // every wrong byte is noticed, by checksums; an H.264 decoder notices only invalid syntax
 };
 
 class DamagedBytes : public ::testing::TestWithParam<std::tuple<Overwritten, int>> {
@@ -276,7 +276,7 @@ class DamagedBytes : public ::testing::TestWithParam<std::tuple<Overwritten, int
     ASSERT_EQ(whole_.frames.size(), 60U);
   }
 
-  // Another place and other bytes for each seed, within what holds pictures.
+  // Damages another place with other bytes for each seed, within the picture data.
   void damage(unsigned seed) const {
     std::mt19937 random(seed);
     std::vector<char> bytes = bytes_;
@@ -423,7 +423,7 @@ TEST(MatroskaDamage, ThatOnlyTheContainerNoticesIsAnError) {
   const std::vector<char> whole = file_bytes(path);
   const Delivered good = read_all(path);
   ASSERT_EQ(good.frames.size(), 60U);
-  // Where packets begin: the sizes of the blocks.
+  // Packet positions give the sizes of the blocks.
   std::istringstream places(
       output_of("ffprobe -v error -show_entries packet=pos -of default=nk=1:nw=1 '" + path + "' </dev/null"));
   std::vector<std::ptrdiff_t> begins;
@@ -443,7 +443,7 @@ TEST(MatroskaDamage, ThatOnlyTheContainerNoticesIsAnError) {
   }
 }
 
-// As many bytes as there are, without saying how many will come.
+// Delivers the bytes without revealing how many there are.
 class PipeSource final : public ByteSource {
  public:
   explicit PipeSource(std::string_view bytes) : source_(std::as_bytes(std::span(bytes))) {}

@@ -1,4 +1,5 @@
-// What edit lists hide stays hidden: random edit lists, by what the ffmpeg program decodes of the output.
+// Hidden parts of an edit list stay hidden. Tests random edit lists and decodes the output with the ffmpeg
+// program.
 #include "millrace/video/video_testing.h"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ using namespace millrace::video::testing;
 constexpr int sound_rate = 48000;
 
 struct Edit {
-  std::int64_t length = 0;  // milliseconds, which FFmpeg's .mp4 counts edits in
-  std::int64_t begin = 0;   // samples of the track, what its encoder put in front included
+  std::int64_t length = 0;  // milliseconds, the unit of edits in FFmpeg's .mp4
+  std::int64_t begin = 0;   // samples of the track, including the encoder's priming
 };
 
 std::uint32_t big_endian_at(const std::string& bytes, std::size_t at) {
@@ -39,7 +40,7 @@ std::string box(const std::string& kind, const std::string& content) {
   return big_endian_bytes(static_cast<std::int64_t>(content.size()) + 8) + kind + content;
 }
 
-// The boxes in `content`, each given to `change`, which says what it becomes.
+// Calls `change` for each box in `content` and replaces the box by the result.
 template <class Change> std::string for_boxes(const std::string& content, Change&& change) {
   std::string result;
   for (std::size_t at = 0; at + 8 <= content.size();) {
@@ -50,8 +51,7 @@ template <class Change> std::string for_boxes(const std::string& content, Change
   return result;
 }
 
-// The file with another edit list for its sound. Its index lies behind its samples, which stay where they
-// are.
+// Writes the file with another edit list for its sound. The index follows the samples, which stay in place.
 void edit_sound(const std::string& from, const std::string& to, const std::vector<Edit>& edits) {
   const std::vector<char> bytes = file_bytes(from);
   std::string list = big_endian_bytes(0) + big_endian_bytes(std::ssize(edits));
@@ -74,8 +74,8 @@ void edit_sound(const std::string& from, const std::string& to, const std::vecto
   write_file(to, {changed.begin(), changed.end()});
 }
 
-// Silence where it is shown and noise where it is hidden: `heard` gives the begin and end of what is heard,
-// in seconds, of four.
+// Makes four seconds of sound: silence in the shown parts, noise in the hidden ones. `heard` lists the start
+// and end of each shown part, in seconds.
 bool make_sound(const std::string& path, const std::string& codec,
                 const std::vector<std::pair<double, double>>& heard) {
   std::string silent = "0";
@@ -87,7 +87,7 @@ bool make_sound(const std::string& path, const std::string& codec,
       silent, sound_rate, codec, path));
 }
 
-// Every sample that a player without a thought for edit lists would play of the file, and what ffmpeg plays.
+// Returns the sound that the ffmpeg program plays. `before` holds its input options.
 std::vector<float> samples_of(const std::string& path, const std::string& before = "") {
   const std::string raw = output_of(fmt::format(
       "ffmpeg -v error -nostdin {} -i '{}' -map 0:a:0 -ac 1 -f f32le - </dev/null", before, path));
@@ -103,7 +103,7 @@ float loudest(const std::vector<float>& samples) {
   return most;
 }
 
-// As a run does it, with frames that stay as they are. What is not kept.
+// Copies the file as a run does, with unchanged frames. Returns the content not kept.
 std::vector<std::string> copy_with_sound(const std::string& from, const std::string& to) {
   const auto side = make_side_streams(true);
   auto reader = open_reader(from, {.side_streams = side});
@@ -127,7 +127,7 @@ TEST_P(EditLists, HideWhatTheyHideInTheOutputToo) {
   const auto& [codec, suffix] = GetParam();
   const bool lossy = std::string_view(codec) == "aac";
   const bool coded = std::string_view(codec) != "pcm_s16le";
-  // Samples of the packets that may be left out for each edit.
+  // Samples of the packets that may be left out per edit.
   const int at_edges = std::string_view(codec) == "alac" ? 2 * 4096 : 4 * 1024;
   std::mt19937_64 random(std::string_view(codec).size() * 100 + std::string_view(suffix).size());
   const auto between = [&](std::int64_t low, std::int64_t high) {
@@ -139,7 +139,7 @@ TEST_P(EditLists, HideWhatTheyHideInTheOutputToo) {
     std::vector<std::pair<double, double>> heard;
     const std::int64_t priming = lossy ? 1024 : 0;
     std::int64_t shown = 0;
-    std::int64_t at = round % 2 == 0 ? 0 : between(300, 700);  // milliseconds of the sound itself
+    std::int64_t at = round % 2 == 0 ? 0 : between(300, 700);  // milliseconds within the sound
     while (at < 2600) {
       const std::int64_t length = between(200, 900);
       edits.push_back(
@@ -155,9 +155,9 @@ TEST_P(EditLists, HideWhatTheyHideInTheOutputToo) {
     const std::vector<std::string> not_kept = copy_with_sound(folder / "in.mov", output);
     if (!not_kept.empty() && not_kept.front().contains("cannot hold")) GTEST_SKIP() << not_kept.front();
     const std::vector<float> played = samples_of(output);
-    // The quantisation of lossy codecs spreads a little; noise itself is at 0.5.
+    // Quantisation in lossy codecs spreads a little. The noise itself is at 0.5.
     EXPECT_LT(loudest(played), lossy ? 0.02F : 1e-6F) << "round " << round;
-    // What is left out at the edges is a few packets, and said.
+    // Only a few packets at the edges may be left out, and they must be reported.
     const double edges = static_cast<double>(edits.size()) * at_edges / sound_rate;
     EXPECT_GT(static_cast<double>(played.size()) / sound_rate, static_cast<double>(shown) / 1000 - edges)
         << "round " << round;

@@ -1,5 +1,5 @@
-// What a file names is opened only if it is a regular file in the folder of that file, whoever opens it:
-// programs, the C library and Python come by open_reader() and index_packets().
+// A file may only open regular files in its own folder. That holds for every caller: programs, the C library
+// and Python all use open_reader() and index_packets().
 #include "millrace/base/descriptor.h"
 #include "millrace/video/packet_index.h"
 #include "millrace/video/video_testing.h"
@@ -23,7 +23,7 @@ namespace {
 using namespace millrace::video::testing;
 using ::testing::HasSubstr;
 
-// Connections are made by the kernel, and wait to be accepted; nothing is ever answered.
+// The kernel completes connections, which then wait to be accepted. The server never answers.
 class SilentServer {
  public:
   SilentServer()
@@ -52,7 +52,7 @@ std::string playlist(const std::string& lines) {
   return "#EXTM3U\n#EXT-X-TARGETDURATION:2\n" + lines + "#EXT-X-ENDLIST\n";
 }
 
-// A file of a random kind that names `url`, beside one that is there.
+// Writes a file of a random kind that names `url` and an existing file.
 std::string any_file_that_names(const std::string& url, std::mt19937& random) {
   const std::string there = "#EXTINF:1,\nthere.ts\n";
   const std::array kinds{
@@ -133,7 +133,7 @@ TEST_F(NamedFilesTest, OnlyRegularFilesOfTheFolderAreOpened) {
   }
 }
 
-// A playlist that grows is looked at again after its target duration.
+// A live playlist is read again after its target duration.
 TEST_F(NamedFilesTest, AStopEndsTheWaitOfADemuxer) {
   const std::string file = write("#EXTM3U\n#EXT-X-TARGETDURATION:6000\n#EXTINF:1,\nthere.ts\n");
   std::stop_source stop;

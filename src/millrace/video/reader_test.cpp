@@ -46,14 +46,14 @@ TEST_P(RealClip, DeliversEveryFrameInOrderAndBitExact) {
   EXPECT_EQ((*reader)->format().width, GetParam().width);
   EXPECT_EQ((*reader)->format().height, GetParam().height);
   EXPECT_EQ((*reader)->format().range == ColorRange::full, GetParam().full_range);
-  // The reference: the same clip through FFmpeg's own program and this room's y4m parser.
+  // Reference: the same clip decoded by FFmpeg's program and read by our y4m parser.
   const bool compare = have_program("ffmpeg");
   TemporaryFolder folder;
   const std::string fifo = folder / "reference.y4m";
   std::unique_ptr<FrameReader> reference;
   if (compare) {
     ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-    // vsync passthrough: one frame out for each frame in.
+    // vsync passthrough: one output frame per input frame.
     ASSERT_EQ(std::system(("ffmpeg -v error -y -i '" + path + "' -vsync 0 -threads 1 -f yuv4mpegpipe '" +
                            fifo + "' </dev/null 2>/dev/null &")
                               .c_str()),
@@ -104,8 +104,8 @@ TEST(Reader, GivesTheSameFramesWithAnyNumberOfDecoderThreads) {
   }
 }
 
-// By which FFmpeg's versions do not agree: to some of them its demuxers have times, which count by the rate
-// that they take for granted.
+// FFmpeg's versions disagree about raw bitstreams: the demuxers of some versions invent times from an assumed
+// frame rate.
 class BareVideo : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(BareVideo, HasTheRateThatItSaysAndNoTimes) {
@@ -127,7 +127,7 @@ TEST_P(BareVideo, HasTheRateThatItSaysAndNoTimes) {
     EXPECT_EQ((*reader)->format().rate_numerator, numerator);
     EXPECT_EQ((*reader)->format().rate_denominator, denominator);
     EXPECT_EQ(read_all(path).frames.size(), frames);
-    // As ffprobe has it.
+    // The reference is ffprobe.
     const std::string order = output_of(
         fmt::format("ffprobe -v error -show_entries stream=field_order -of default=nk=1:nw=1 '{}'", path));
     EXPECT_EQ((*reader)->format().field_order,
@@ -171,7 +171,7 @@ TEST(Reader, ExpectsOfBareVideoWhatTheFileHoldsByWhatWasReadOfIt) {
       const auto expected = (*reader)->frames_expected();
       ASSERT_TRUE(expected) << name << ", frame " << read;
       EXPECT_GT(*expected, read);
-      // The first is larger than the others.
+      // The first frame is larger than the others.
       EXPECT_GT(*expected, read < frames / 4 ? frames / 10 : frames / 2);
       EXPECT_LT(*expected, 3 * frames);
       ++read;
@@ -187,7 +187,7 @@ TEST(Reader, ExpectsNothingOfBareVideoThroughAPipe) {
   TemporaryFolder folder;
   const std::string pipe = folder / "pipe.264";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  // Another process, which may die of it where this one stops reading.
+  // A separate process, because it may be killed when this one stops reading.
   ASSERT_EQ(std::system(fmt::format("cat '{}' > '{}' 2>/dev/null &", path, pipe).c_str()), 0);
   auto reader = open_reader(pipe);
   ASSERT_TRUE(reader) << reader.error().message;
@@ -200,7 +200,7 @@ TEST(Reader, ExpectsNothingOfBareVideoThroughAPipe) {
 
 // --- damage
 
-// The same short video in every kind of file that this room writes; those with H.264 have B pictures.
+// The same short video in every file format that we write. The H.264 files have B pictures.
 class DamagedFile : public ::testing::TestWithParam<std::pair<const char*, VideoCodec>> {
  protected:
   void SetUp() override {
@@ -212,7 +212,7 @@ class DamagedFile : public ::testing::TestWithParam<std::pair<const char*, Video
     ASSERT_EQ(good_.frames.size(), 24U);
   }
 
-  // Whatever is delivered is right, and less than all comes with an error that names file and frame.
+  // Every delivered frame must be correct. If frames are missing, an error must name the file and the frame.
   void expect_prefix_then_error(const Delivered& delivered, bool may_be_complete) {
     for (std::size_t i = 0; i < std::min(delivered.frames.size(), good_.frames.size()); ++i)
       ASSERT_TRUE(same_samples(delivered.frames[i], good_.frames[i]));
@@ -260,7 +260,7 @@ TEST_P(DamagedFile, WithGarbageInItNeverCrashesNorHangs) {
     int wrong = 0;
     for (std::size_t i = 0; i < delivered.frames.size(); ++i)
       wrong += same_samples(delivered.frames[i], good_.frames[i]) ? 0 : 1;
-    // Without checksums a wrong byte is a wrong sample: of two pictures at most where each stands for itself.
+    // Without checksums, a wrong byte gives wrong samples: in at most two pictures if all are intra-coded.
     if (GetParam().second != VideoCodec::h264) {
       EXPECT_LE(wrong, GetParam().second == VideoCodec::ffv1 ? 0 : 2) << "damage at " << at;
     }
@@ -345,7 +345,7 @@ TEST(ElementaryStream, WithZeroesInAPictureSaysAtWhichFrame) {
 TEST(ElementaryStream, ThatChangesNamesTheFrameAndWhatChanges) {
   if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
   struct Change {
-    const char* second;  // as FFmpeg's options
+    const char* second;  // FFmpeg options
     const char* message;
   };
   for (const auto& [second, message] :
@@ -385,7 +385,8 @@ struct Conversion {
   const char* ffmpeg;
   Chroma chroma;
   int bits;
-  const char* same_as;  // the pixel format, of equal samples, that it must come out as; empty: not lossless
+  const char*
+      same_as;  // pixel format with the same samples that it must be delivered as; empty: not lossless
 };
 
 class ConvertedFormat : public ::testing::TestWithParam<Conversion> {};

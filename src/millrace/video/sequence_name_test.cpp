@@ -24,7 +24,7 @@ TEST(SequenceName, StandsForNumberedFiles) {
   EXPECT_EQ(plain->folder(), ".");
 }
 
-// Against all files of small numbers, which begin at 1.
+// Compares with all file names of small numbers, starting at 1.
 TEST(SequenceName, MayMeetWhatHasAFileInCommon) {
   const auto of = [](const char* name) { return *SequenceName::parse(name); };
   const char* const names[] = {"q%d.png",  "q%02d.png",  "q%03d.png", "q0%d.png", "q0%02d.png", "q00%d.png",
@@ -35,7 +35,7 @@ TEST(SequenceName, MayMeetWhatHasAFileInCommon) {
       bool common = false;
       for (int number = 1; number < 2000 && !common; ++number)
         common = of(other).number_of(of(one).at(number)).value_or(0) > 0;
-      // Where digits stand on both sides it is said of some that never do.
+      // If digits surround both numbers, may_meet() may be true although no file is shared.
       if (common || of(one).suffix() == of(other).suffix()) {
         EXPECT_EQ(of(one).may_meet(of(other)), common) << one << " and " << other;
       }

@@ -1,5 +1,4 @@
-// Videos whose parameters change in mid-stream: what each frame says of itself is heeded, not what the first
-// one said.
+// Videos whose parameters change mid-stream: each frame's own tags count, not those of the first frame.
 #include "millrace/video/frame/frame_fields.h"
 #include "millrace/video/video_testing.h"
 
@@ -25,11 +24,11 @@ using ::testing::StartsWith;
 
 struct Parameters {
   std::string shape;
-  std::string color;  // x264's words for primaries, transfer and matrix
+  std::string color;  // x264's names of primaries, transfer and matrix
   bool full = false;
   FieldOrder fields = FieldOrder::progressive;
 
-  // As filters and options of the ffmpeg program.
+  // Filters and options for the ffmpeg program.
   [[nodiscard]] std::string words() const {
     const char* const order = fields == FieldOrder::top_first      ? "tff -flags +ildct"
                               : fields == FieldOrder::bottom_first ? "bff -flags +ildct"
@@ -75,7 +74,7 @@ class StreamChanges : public ::testing::TestWithParam<unsigned> {
             .fields = orders.at(random_() % 3)};
   }
 
-  // Of the first part that is not like the first one; none: -1.
+  // The first part whose value differs from the first part's; -1 if none.
   template <class Value> [[nodiscard]] int first_change(Value Parameters::* value) const {
     for (std::size_t n = 1; n < parts_.size(); ++n)
       if (parts_[n].*value != parts_[0].*value) return static_cast<int>(n) * part_frames;
@@ -86,10 +85,10 @@ class StreamChanges : public ::testing::TestWithParam<unsigned> {
   std::mt19937 random_{GetParam()};
   std::vector<Parameters> parts_;
   std::vector<char> bytes_;
-  std::vector<Frame> alone_;  // of each part as a video of its own
+  std::vector<Frame> alone_;  // each part as a separate video
 };
 
-// By the meaning of codes in H.273.
+// Converts by the definition of codes in H.273.
 double in_range(double code, bool chroma, bool from_full, bool to_full) {
   if (from_full == to_full) return code;
   const double share = from_full ? (chroma ? (code - 128) / 255 : code / 255)

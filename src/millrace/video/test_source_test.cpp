@@ -65,7 +65,7 @@ TEST(TestSource, IsTheSameEveryTime) {
   }
 }
 
-// A change of the picture would silently change every figure measured with it.
+// If the picture changed, every measurement made with it would silently change, too.
 TEST(TestSource, HasNotChangedItsPicture) {
   const Delivered delivered = read_all("test:64x48@3,420p10");
   std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a

@@ -1,4 +1,4 @@
-// When frames are shown, by ffprobe: what goes in comes out.
+// Compares presentation times of input and output with ffprobe.
 #include "millrace/video/video_testing.h"
 
 #include <sstream>
@@ -41,7 +41,7 @@ TEST_P(FrameTimes, OfTheOutputAreThoseOfTheInput) {
   ASSERT_TRUE(written) << written.error().message;
   const std::vector<double> expected = times_of(input);
   ASSERT_GE(expected.size(), 9U);
-  // Matroska counts in milliseconds; ffprobe prints microseconds.
+  // Matroska stores milliseconds; ffprobe prints microseconds.
   const double within = std::string_view(output).ends_with(".mkv") ? 0.502e-3 : 2e-6;
   EXPECT_THAT(times_of(folder / output), ::testing::Pointwise(::testing::DoubleNear(within), expected));
 }

@@ -39,7 +39,7 @@ TEST_P(Lossless, MkvComesBackBitExact) {
       read_all(fmt::format("test:{}@4,{}p{},fps=24{}", size, layout.name, bits, bits == 10 ? ",full" : ""));
   const Status written = write_all(folder / "a.mkv", original.frames, {.codec = VideoCodec::ffv1});
   if (layout.chroma == Chroma::gray && bits == 14) {
-    ASSERT_FALSE(written);  // the one that FFV1 does not have
+    ASSERT_FALSE(written);  // FFV1 has no 14-bit gray
     EXPECT_EQ(written.error().kind, ErrorKind::usage);
     EXPECT_THAT(written.error().message, AllOf(HasSubstr("gray 14 bit"), HasSubstr(".y4m")));
     return;
@@ -106,7 +106,8 @@ TEST_P(H264, Mp4IsReadableWithAllFramesCloseToTheOriginal) {
 INSTANTIATE_TEST_SUITE_P(Formats, H264,
                          ::testing::Values("420", "422", "444", "gray", "420p10", "422p10", "444p10"));
 
-// What memory holds that has just been allocated. Sanitizers fill it as they like.
+// Fills freshly allocated memory with a value, to show reads of uninitialised memory. Sanitizers fill it as
+// they like.
 class FilledMemory {
  public:
   explicit FilledMemory(int byte) { mallopt(M_PERTURB, ~byte & 0xff); }
@@ -138,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(H264, EncodedSize,
                          ::testing::Combine(::testing::Values("66x50", "176x144", "352x288", "256x128"),
                                             ::testing::Values("", "keyint=7:bframes=2")));
 
-// Frames with the given timestamps in the given time base.
+// Frames with these timestamps in this time base.
 std::vector<Frame> timed_frames(const std::vector<std::int64_t>& times, int numerator, int denominator) {
   FrameFormat format = one_frame("test:64x48@1").format();
   format.time_base_numerator = numerator;
@@ -173,7 +174,7 @@ TEST_P(KeptTimes, ComeBackAsTheyWere) {
   const Delivered back = read_all(folder / name);
   ASSERT_FALSE(back.error) << back.error->message;
   ASSERT_EQ(back.frames.size(), times.times.size());
-  // Matroska counts in milliseconds.
+  // Matroska stores milliseconds.
   const double within = std::string_view(name).ends_with(".mkv") ? 0.5001e-3 : 1e-9;
   for (std::size_t i = 0; i < times.times.size(); ++i) {
     const double expected = static_cast<double>(times.times[i]) * times.numerator / times.denominator;
@@ -246,7 +247,7 @@ TEST(Y4mWriter, SaysWhatItCannotKeep) {
   EXPECT_THAT(words_for(frames), ::testing::ElementsAre(HasSubstr("matrix")));
   FrameFormat sited{.width = 2, .height = 2};
   sited.chroma_location = 1;
-  for (const int bits : {8, 10}) {  // y4m has a name for it with 8 bits only
+  for (const int bits : {8, 10}) {  // y4m has a name for it only at 8 bits
     sited.bits = bits;
     std::vector<Frame> one;
     one.emplace_back(sited);
@@ -282,7 +283,7 @@ TEST(Writer, CarriesColorAndSampleShape) {
 
 struct Refused {
   const char* title;
-  const char* output;  // '@' stands for a folder
+  const char* output;  // '@' is replaced by a folder
   const char* source;
   VideoCodec codec;
   const char* says;
@@ -318,7 +319,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"unusual_depth", "@a.mkv", "test:64x48@1,420p11", VideoCodec::automatic, ".y4m"}),
     [](const auto& test) { return std::string(test.param.title); });
 
-// Of the formats that a reader gives, whatever the encoders of this machine take.
+// Tests the formats that readers give, whichever encoders this machine has.
 class UsualCodec : public ::testing::TestWithParam<std::tuple<Layout, int, const char*>> {};
 
 TEST_P(UsualCodec, OfMkvIsH264AndWhereThatCannotBeFfv1WhichIsSaid) {
@@ -354,7 +355,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, UsualCodec,
                                               std::get<1>(test.param), std::get<2>(test.param));
                          });
 
-// Of options that FFV1 has not: what was asked for is told, and nothing else is chosen.
+// FFV1 lacks these options. The error must name the option, and no other codec may be chosen.
 TEST(Writer, ChoosesNoOtherCodecWhereTheUserSaidHowToEncode) {
   TemporaryFolder folder;
   const FrameFormat deep = one_frame("test:64x48@1,420p16").format();
@@ -392,7 +393,7 @@ TEST(Writer, TellsHowManyBytesItHasWritten) {
   EXPECT_EQ((*pictures)->written_as().codec, "png");
 }
 
-// To open it first would wait for its reader.
+// Opening the pipe first would wait for a reader.
 TEST(Writer, RefusesAPipeThatItsContainerCannotBeWrittenTo) {
   const TemporaryFolder folder;
   for (const std::string name : {"a.mp4", "a.mov"}) {
@@ -507,7 +508,7 @@ TEST_P(FileOutput, OnAFullDeviceIsAnErrorOfOneLine) {
 INSTANTIATE_TEST_SUITE_P(Formats, FileOutput, ::testing::Values("a.y4m", "a.mkv", "a.mp4"),
                          [](const auto& test) { return std::string(test.param).substr(2); });
 
-// Lets files grow no further than this while it lives: a full disk, as far as a program can tell.
+// Limits file sizes during its lifetime. To a program this looks like a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -534,8 +535,7 @@ TEST(Writer, LeavesNothingOfWhatCannotBeWrittenToItsEndWhereNoPartIsWanted) {
   const auto leaves = [&](const std::string& name, bool keep_part) {
     std::filesystem::remove(folder / name);
     WriterOptions options{.keep_part = keep_part};
-    if (name == "a.mp4")
-      options.encoder_options = {{"tune", "zerolatency"}};  // frames go out as they come in
+    if (name == "a.mp4") options.encoder_options = {{"tune", "zerolatency"}};  // each frame is output at once
     auto writer = open_writer(folder / name, gap.front().format(), options);
     EXPECT_TRUE(writer);
     const FileSizeLimit limit(name == "a.y4m" ? 2 * packed_bytes(gap.front().format()) : RLIM_INFINITY);
@@ -577,7 +577,7 @@ TEST(Y4mWriter, KeepsTheWholeFramesOfADiskThatFills) {
   auto writer = open_writer(path, original.frames[0].format());
   ASSERT_TRUE(writer);
   {
-    const FileSizeLimit limit(20'000);  // four frames of 4608 bytes, and a part of the fifth
+    const FileSizeLimit limit(20'000);  // four frames of 4608 bytes and part of the fifth
     Status status;
     std::size_t written = 0;
     while (status && written < 10) {
@@ -616,7 +616,7 @@ TEST(Y4mWriter, ReportsAReaderThatWentAwayWithoutASignal) {
 TEST(Y4mWriter, EndsItsWaitForAPipeWhenCancelled) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
-  const Frame frame = one_frame("test:1920x1080@1");  // more than a pipe holds
+  const Frame frame = one_frame("test:1920x1080@1");  // exceeds a pipe's capacity
   auto writer =
       open_y4m_writer(std::make_unique<OutputFile>(Descriptor::owned(ends[1]), "the pipe"), frame.format());
   ASSERT_TRUE(writer);
@@ -643,7 +643,7 @@ TEST(Y4mWriter, PassesWholeFramesThroughAPipe) {
   close(ends[0]);
   producer.join();
   EXPECT_TRUE(status);
-  // Not named .y4m, so it went through FFmpeg's parser: an independent reader.
+  // Without the suffix .y4m, FFmpeg's parser reads it: an independent check.
   ASSERT_FALSE(back.error) << back.error->message;
   ASSERT_EQ(back.frames.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i)

@@ -25,8 +25,8 @@ std::string version_text(unsigned version) {
 std::string codec_versions() {
   if (!hear_ffmpeg()) return "no FFmpeg";
   const std::string codecs = version_text(avcodec_version());
-  // libx264 has no version function. It is loaded as a dependency of libavcodec, and its file name has the
-  // version.
+  // libx264 has no version function. It is loaded along with libavcodec, so its file name and build id
+  // identify it.
   const auto x264 = loaded_object_named("libx264.");
   return fmt::format("FFmpeg {}, libavcodec {}, libavformat {}, libswscale {}, {}", av_version_info(), codecs,
                      version_text(avformat_version()), version_text(swscale_version()),

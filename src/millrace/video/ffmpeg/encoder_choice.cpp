@@ -131,8 +131,8 @@ Result<EncoderChoice> choose_encoder_of(std::string_view output, const Container
   const AVOutputFormat* const muxer = av_guess_format(container.muxer, nullptr, nullptr);
   if (muxer == nullptr)
     return usage_error("{}: this build of FFmpeg does not write {}; use .y4m", output, container.suffix);
-  // FFmpeg writes raw pixel formats to .mov that no program reads. The other two combinations are refused by
-  // FFmpeg only once it has begun.
+  // FFmpeg writes raw pixel formats to .mov that no program reads. It refuses VP9 and AV1 in .mov only once
+  // it has begun.
   const bool unreadable = kind.codec == VideoCodec::rawvideo && container.iso;
   const bool refused =
       container.suffix == ".mov" && (kind.codec == VideoCodec::vp9 || kind.codec == VideoCodec::av1);

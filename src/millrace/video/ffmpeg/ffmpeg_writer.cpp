@@ -332,7 +332,7 @@ class FfmpegWriter final : public FrameWriter {
     return check(side_->write_until(*muxer_, std::nullopt, stream_->time_base));
   }
 
-  // If a time does not fit into .mp4, FFmpeg writes a wrong one. It also misreads times from half of that
+  // If a time does not fit into .mp4, FFmpeg writes a wrong one. It does not read times from half of that
   // limit on.
   [[nodiscard]] Status check_gap(const AVPacket& packet) {
     const std::int64_t before = std::exchange(last_dts_, packet.dts).value_or(packet.dts);
