@@ -1,4 +1,4 @@
-"""Pipelines of filters over images and video, on all the cores that the process may use.
+"""Filter pipelines over images and video. They use all cores that the process may use.
 
     import millrace as mr
 
@@ -7,7 +7,7 @@
     print(edges.explain())           # what was tried, what it measured, what was chosen and why
 
     @mr.filter(ranges={"strength": (-16, 16)})
-    def emboss(x, strength=1.0):     # a filter of one's own, compiled like the others
+    def emboss(x, strength=1.0):     # a custom filter, compiled like the built-in ones
         return x + (x[1, 1] - x[-1, -1]) * strength
     relief = mr.Pipeline("emboss(2) | blur", filters=[emboss])
 
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# What is where: loaded when it is first asked for, so that importing the package costs next to nothing. The library
-# brings FFmpeg along, and images bring NumPy.
+# The module of each public name. Modules are loaded on first use, so that importing the package is cheap: the library
+# loads FFmpeg, and images load NumPy.
 _HOMES = {"Format": "_video", "Frame": "_video", "Pipeline": "_pipeline", "Progress": "_runs", "Reader": "_reader",
           "RunError": "_millrace", "Stream": "_video", "UsageError": "_millrace", "Writer": "_video", "open": "_video",
           "run": "_runs", "write": "_video"}
@@ -93,7 +93,7 @@ def __dir__() -> list[str]:
 
 
 def filters() -> dict[str, Any]:
-    """What a pipeline can be made of."""
+    """Describe all filters that a pipeline can use."""
     import json
 
     from . import _millrace
@@ -101,7 +101,7 @@ def filters() -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """What is known of this machine."""
+    """Describe this machine."""
     import json
 
     from . import _millrace

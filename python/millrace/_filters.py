@@ -1,5 +1,7 @@
-"""Filters of one's own: functions of pixels, called once with stand-ins for numbers, which write down what is done to
-them. What they wrote, a formula, is what kernels are made of."""
+"""Custom filters.
+
+The function of a filter is called once, with stand-ins for numbers. The stand-ins record each operation. The
+kernels are made from the recorded formula."""
 
 from __future__ import annotations
 
@@ -18,18 +20,18 @@ from ._trace import Trace, error, traced
 Range = tuple[float, float]
 Size = Callable[..., tuple[Operand, Operand]]
 
-_MOST_IMAGES = 8  # frames among them
+_MOST_IMAGES = 8  # including frames
 _MOST_COEFFICIENTS = 8
 _NAME = re.compile("[a-z_][a-z0-9_]*")
-_MOST = float.fromhex("0x1.fffffep127")  # of a number of 32 bits
-# Of a parameter that has no range.
+_MOST = float.fromhex("0x1.fffffep127")  # largest finite 32-bit float
+# Used if a parameter has no range.
 _ANY_NUMBER: Range = (-1e6, 1e6)
 
 
 class Filter:
-    """What @filter makes of a function: to be named in the pipelines that it is given to, Pipeline(..., filters=[...]).
+    """A filter made from a function by @filter. Pass it to a pipeline: Pipeline(..., filters=[...]).
 
-    Called, it does what the function does: within that of another filter, or with arrays.
+    A Filter can be called like the function itself, in the function of another filter or with arrays.
     """
 
     def __init__(self, function: Callable[..., Any], ranges: Mapping[str, Range], chroma: str, name: Optional[str],
@@ -66,7 +68,8 @@ class Filter:
         return self.function(*words, **named)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Not as an instance with its function, which has the name of the filter, so that pickle would not find it.
+        # A plain pickle would include the function. Pickle looks functions up by name, and that name now means the
+        # filter.
         kept = {name: value for name, value in self.__dict__.items() if name not in ("function", "__wrapped__")}
         return _unpickled, (kept,)
 
@@ -77,7 +80,7 @@ class Filter:
         return self
 
     def told(self) -> dict[str, Any]:
-        """As the C interface takes it."""
+        """Return the description for the C interface."""
         told: dict[str, Any] = {"name": self.name, "summary": self.summary, "chroma": self.chroma,
                                 "parameters": self.parameters, "formula": self.formula}
         for name, value in (("table", self.table), ("size", self.size), ("frames", self.times),
@@ -144,7 +147,7 @@ class Filter:
                 for i, one in enumerate(self.parameters)}
 
     def _measure(self, size: Size) -> dict[str, str]:
-        """The formulas of what `size` returns."""
+        """Trace `size` and return the formulas of both sides."""
         trace = Trace(len(self.parameters))
         places: dict[str, Any] = {"width": Number(trace, trace.add("width")), "height": Number(trace, trace.add("height")),
                                   **self._stand_ins(trace)}
@@ -215,7 +218,7 @@ def filter(*, ranges: Mapping[str, Range] = ..., chroma: str = ..., name: Option
 def filter(function: Optional[Callable[..., Any]] = None, *, ranges: Mapping[str, Range] = {}, chroma: str = "filtered",
            name: Optional[str] = None, size: Optional[Size] = None,
            geometric: bool = False) -> Union[Filter, Callable[[Callable[..., Any]], Filter]]:
-    """A function of pixels as a filter:
+    """Make a filter from a function of pixels:
 
         @mr.filter(ranges={"strength": (-16, 16)})
         def emboss(x, strength=1.0):
@@ -224,14 +227,22 @@ def filter(function: Optional[Callable[..., Any]] = None, *, ranges: Mapping[str
 
         mr.Pipeline("emboss(2) | binary", filters=[emboss])(image)
 
-    What it takes first and without a default are images; all else are parameters, which the pipeline gives, in the range
-    that `ranges` has for them; the last may be a list of any length, annotated as Table. Samples are numbers from 0 to 1.
-    It is called once, now, with stand-ins (Image, Number, Table); what it does to them becomes kernels, like those of all
-    filters, with the same bits in every schedule: those of 32-bit floats.
+    The leading arguments without a default are images. All other arguments are parameters. The pipeline gives their
+    values. The last parameter may be a list of any length, annotated as Table. Samples are numbers from 0 to 1.
 
-    chroma: what planes of chroma get, "filtered", "passes" or "neutral". size: of what is made, where that is another one:
-    a function of width, height and parameters of the filter, by their names, that returns both. geometric: it moves
-    pixels, so that chroma follows even where only luma is filtered; what makes another size does.
+    The function is called once, immediately, with stand-ins (Image, Number, Table). Its operations are compiled to
+    kernels like those of the built-in filters. They compute in 32-bit floats, with the same bits under every
+    schedule.
+
+    ranges: the range of each parameter, by name: {"strength": (-16, 16)}.
+
+    chroma: how chroma planes are treated: "filtered", "passes" or "neutral".
+
+    size: the output size, if it differs from the input size. A function that takes width, height and parameters of
+    the filter, by name, and returns (width, height).
+
+    geometric: True if the filter moves pixels. Chroma is then filtered too, even if the pipeline filters only luma.
+    Filters with a `size` always are.
     """
     def made(of: Callable[..., Any]) -> Filter:
         return Filter(of, ranges, chroma, name, size, geometric)

@@ -1,4 +1,4 @@
-"""The stand-in for what a filter reads."""
+"""The stand-in for an input image of a filter."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ._trace import FARTHEST, FARTHEST_FRAME, Trace, error, whole_number
 
 
 class Image(Number):
-    """What a filter reads: the pixel at the place of the one that is made; x[dx, dy] is the one so far to the right and
-    down, the edges being repeated."""
+    """An input image of a filter. On its own it means the pixel at the output position. x[dx, dy] is the pixel dx
+    columns to the right and dy rows down. Pixels beyond an edge repeat the edge."""
 
     def __init__(self, trace: Trace, which: int, time: int = 0) -> None:
         super().__init__(trace, -1)
@@ -38,13 +38,15 @@ class Image(Number):
         raise error("pixels are read as x[dx, dy]")
 
     def at(self, column: Operand, row: Operand) -> Number:
-        """The pixel in column floor(column) and row floor(row) of what is read, the nearest where there is none."""
+        """Return the input pixel in column floor(column) and row floor(row), or the nearest one if it is outside the
+        image."""
         trace = self._trace
         column, row = place_of(trace, column), place_of(trace, row)
         return Number(trace, trace.add("pixel_at", column, row, (self._which, self._time)))
 
     def frame(self, distance: int) -> Image:
-        """The same so many frames later, or earlier where that is below 0. At the ends of a video a frame stands still."""
+        """Return the same image `distance` frames later (earlier if negative). The first and last frame of a video are
+        repeated."""
         so_far = whole_number(distance)
         if so_far is None:
             raise error("a frame is told by a whole number: x.frame(-1) is the one before")
@@ -54,7 +56,7 @@ class Image(Number):
 
     @property
     def column(self) -> Number:
-        """Where the pixel is in its plane, from 0."""
+        """Column of the pixel in its plane, from 0."""
         return Number(self._trace, self._trace.add("column"))
 
     @property
@@ -63,7 +65,7 @@ class Image(Number):
 
     @property
     def width(self) -> Number:
-        """Of the plane, in pixels."""
+        """Width of the input plane, in pixels."""
         return Number(self._trace, self._trace.add("width"))
 
     @property
@@ -72,7 +74,7 @@ class Image(Number):
 
     @property
     def made_width(self) -> Number:
-        """Of the plane that is made, in pixels."""
+        """Width of the output plane, in pixels."""
         return self._made(0) if self._trace.resizes else self.width
 
     @property

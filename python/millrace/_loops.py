@@ -1,4 +1,4 @@
-"""What a filter repeats."""
+"""Loops in filters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from ._trace import MOST_STEPS, error, trace_now
 
 
 def fold(count: Any, first: Any, step: Callable[[Any, Any], Any]) -> Any:
-    """first, then count times step(what it was, i), i from 0. How often is a whole number, or one made of parameters,
-    sizes and lengths of tables; at most 4096."""
+    """Start with `first` and apply value = step(value, i) for i = 0 .. count - 1.
+
+    The count is a whole number, or is computed from parameters, sizes and lengths of tables. It is at most 4096."""
     trace = trace_now()
     if trace is None:
         import numpy
@@ -31,7 +32,7 @@ def fold(count: Any, first: Any, step: Callable[[Any, Any], Any]) -> Any:
 
 
 def total(count: Any, term: Callable[[Any], Any]) -> Any:
-    """term(0) + term(1) + ..., from 0 and in this order; see fold()."""
+    """Return term(0) + term(1) + ..., added to 0 in this order. See fold()."""
     return fold(count, 0.0 if trace_now() else _zero(), lambda so_far, i: so_far + term(i))
 
 

@@ -1,4 +1,4 @@
-"""The stand-ins for numbers and conditions, and what can be done to them."""
+"""Stand-ins for numbers and conditions, with their operations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Operand = Union["Number", float]
 
 
 class Number:
-    """A number for every pixel, of which the function of a filter makes others: + - * /, abs(), comparisons, minimum()
-    and the like, also those of NumPy. It has no value yet: `if` and float() are refused."""
+    """A number for each pixel. It supports + - * /, abs(), comparisons, and functions such as minimum(), including
+    those of NumPy. It has no value while the filter is traced, so `if` and float() raise an error."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -138,18 +138,19 @@ class Number:
 
 
 class Condition:
-    """What comparisons make, for where(): & | ~ of conditions are conditions."""
+    """The result of a comparison, for where(). Conditions can be combined with & | ~."""
 
-    # sides: places of numbers, or conditions. It is written down where it is used, since a step of a loop may be.
+    # sides: numbers' places in the trace, or conditions. A condition is recorded where it is used, because that may be
+    # inside a step of a loop.
     def __init__(self, trace: Trace, word: str, sides: tuple[Any, Any], opposite: bool = False) -> None:
         trace.ask()
         self._trace = trace
         self._word = word
         self._sides = sides
-        self._opposite = opposite  # it is that this does not hold
+        self._opposite = opposite  # True if the condition is negated
 
     def written(self) -> tuple[int, bool]:
-        """Where, and whether it is the opposite of what is there."""
+        """Record the condition. Return its place in the trace, and whether the recorded condition is its negation."""
         made: dict[tuple[int, bool], int] = {}
         waiting = [(self, False)]
         while waiting:
@@ -178,7 +179,7 @@ class Condition:
         holds = trace.add(self._word, *self._sides)
         if not opposite:
             return holds
-        # Of two numbers, one of which is none, neither is less: "b <= a" would not do for ~(a < b).
+        # If one of two numbers is NaN, neither is less than the other. So ~(a < b) cannot be written as "b <= a".
         one, none = trace.constant(1, 1), trace.constant(0, 0)
         return trace.add("equal", trace.add("select", holds, one, none), none)
 
@@ -229,7 +230,7 @@ def floor(a: Operand) -> Number:
 
 
 def rint(a: Operand) -> Number:
-    """The nearest whole number, of two the even one."""
+    """Round to the nearest whole number, ties to even."""
     return _made("rint", a)
 
 
@@ -242,7 +243,7 @@ def clip(a: Operand, low: Optional[Operand] = None, high: Optional[Operand] = No
 
 
 def where(condition: Condition, a: Operand, b: Operand) -> Number:
-    """a where the condition holds, else b; both are computed."""
+    """Return a if the condition holds, else b. Both are computed."""
     if not isinstance(condition, Condition):
         raise error(f"where() takes a condition, such as x > 0.5, not {described(condition)}")
     trace = condition._trace
@@ -304,12 +305,13 @@ def described(thing: Any) -> str:
         return f"what is of {type(thing).__name__}"
     try:
         return repr(thing)[:60]
-    except ValueError:  # Python spells no number of thousands of digits
+    except ValueError:  # Python refuses to print numbers of thousands of digits
         return "a number of thousands of digits"
 
 
 def place_of(trace: Trace, operand: Any) -> int:
-    """Of the operation that makes a number, or is one."""
+    """Return the place in the trace of the operation that computes `operand`. Record a constant if it is a plain
+    number."""
     if isinstance(operand, Number):
         if operand._trace is not trace:
             raise error("a number of one filter was kept for another; make it anew in each")
@@ -318,7 +320,7 @@ def place_of(trace: Trace, operand: Any) -> int:
 
 
 def plain_number(operand: Any) -> float:
-    """Of the program, not of a pixel."""
+    """Convert a number of the program (not of a pixel) to float."""
     try:
         if isinstance(operand, (str, bytes, bool, Condition)):
             raise TypeError

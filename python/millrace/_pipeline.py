@@ -30,12 +30,14 @@ _BITS = {np.dtype(np.uint8): 8, np.dtype(np.uint16): 16, np.dtype(np.float32): 3
 
 
 class Pipeline:
-    """Filters: called with images, one or many at a time; or, by stream(), over the frames of a video.
+    """A pipeline of filters. Call it with one or many images, or use stream() for the frames of a video.
 
-    Options are those of `millrace run`: Pipeline("blur", threads=2, structure="sliding"). filters: of one's own, made
-    by @filter, which the text may name. Mistakes are UsageError, a
-    ValueError; what goes wrong otherwise is RunError, a RuntimeError. Threads may share a pipeline: they take turns.
-    A fork does not: the child makes its own.
+    Options are those of `millrace run`: Pipeline("blur", threads=2, structure="sliding"). Custom filters, made by
+    @filter, are passed as `filters`.
+
+    Mistakes in arguments raise UsageError, a ValueError. Other failures raise RunError, a RuntimeError.
+
+    Threads may share a pipeline; their calls are serialised. After a fork, the child must make a new pipeline.
     """
 
     def __init__(self, text: str, *, filters: Iterable[Filter] = (), **options: Any) -> None:
@@ -45,8 +47,8 @@ class Pipeline:
         self._options = as_options(options)
         self._process = os.getpid()
         self._turn = threading.Lock()
-        self._spare: _millrace.Run | None = self._fresh()  # which also tells mistakes at once
-        self._prepared: OrderedDict[_Kind, _Prepared] = OrderedDict()  # the one used last behind
+        self._spare: _millrace.Run | None = self._fresh()  # also reports mistakes early
+        self._prepared: OrderedDict[_Kind, _Prepared] = OrderedDict()  # most recently used last
         self._needs_color: bool | None = None
         self._told: tuple[str, str] | None = None
 
@@ -54,19 +56,20 @@ class Pipeline:
         return f"millrace.Pipeline({self.text!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What it was made of: another process has threads of its own.
+        # Pickle only the arguments. The other process starts its own threads.
         return functools.partial(Pipeline, self.text, filters=self._given, **self._options), ()
 
     def __call__(self, image: Any, out: npt.NDArray[Any] | None = None, *, layout: str | None = None) -> npt.NDArray[Any]:
-        """The image, or images, filtered: a new array, or `out`, which has the right shape and type. An image is an
-        array of NumPy, or has __dlpack__ and lies in the memory of the CPU.
+        """Filter an image or images. Return a new array, or `out`, which must have the right shape and type. An image
+        is a NumPy array, or an object with __dlpack__ in CPU memory.
 
-        layout: what the axes are: "HW" or "NHW", many gray images, which is what two and three axes are taken for; "HWC"
-        or "NHWC" for images of 1 to 4 channels, as RGB, BGR or with an alpha channel. Each channel is filtered as an
-        image of its own. An array with three axes, of which the last has 2 to 4, is refused without it.
+        layout: the meaning of the axes. "HW" and "NHW" are gray images; they are the default for two and three
+        axes. "HWC" and "NHWC" are images with 1 to 4 channels, such as RGB, BGR or with alpha. Each channel is
+        filtered as a separate image. An array with three axes whose last axis has length 2 to 4 is ambiguous and
+        needs a layout.
 
-        Samples are uint8, uint16, or float32 from 0 for black to 1 for white; others are filtered too, and results are
-        not clipped to that.
+        Samples are uint8, uint16, or float32 from 0 (black) to 1 (white). Floats outside this range are accepted,
+        and results are not clipped.
         """
         array = _as_array(image)
         if array.dtype not in _BITS:
@@ -97,22 +100,22 @@ class Pipeline:
 
     def stream(self, source: Path | Reader | Iterable[Frame], *, like: Format | Reader | Stream | None = None,
                **options: Any) -> Stream:
-        """The frames of a video, filtered: of a file, of what mr.open() gave, or of frames of one's own, whose format
-        `like` tells, or of which video they are. Options are added to those of the pipeline."""
+        """Filter the frames of a video: a file, a reader from mr.open(), or an iterable of frames. For an iterable,
+        `like` gives the format, or a video that has it. Options are added to those of the pipeline."""
         from ._video import Stream
         return Stream(self.text, self._options | as_options(options), source, like, self._filters)
 
     def explain(self) -> str:
-        """What was tried on the images so far, or since the last call, and why it was kept or not. Of several sizes or
-        types in turn: on those of the last one."""
+        """Explain which schedules were tried on the images since the last call, and why each was kept or not. If the
+        images had several sizes or types, the last one is explained."""
         return self._tell()[1]
 
     def report(self) -> dict[str, Any]:
-        """The same for programs, as `millrace run --json` has it."""
+        """Return the explanation as data, like `millrace run --json`."""
         return dict(json.loads(self._tell()[0]))
 
     def _check_process(self) -> None:
-        # Before the lock, which another thread may have held at the fork.
+        # Check before taking the lock: another thread may have held it at the fork.
         if self._process != os.getpid():
             raise UsageError("this pipeline was made before a fork, and its threads are in the parent; make another here")
 
@@ -134,7 +137,7 @@ class Pipeline:
         return _millrace.Run(self.text, self._options, self._filters)
 
     def _prepare(self, kind: _Kind) -> _Prepared:
-        """For images of a size and type: as it was left, where it is one of the last few."""
+        """Return the run for images of this size and type. Reuse it if it is among the last few."""
         prepared = self._prepared.get(kind)
         if prepared is not None:
             self._prepared.move_to_end(kind)
@@ -160,7 +163,7 @@ class Pipeline:
         except UsageError:
             raise
         except BaseException:
-            # Ctrl-C has stopped it; another time it begins anew.
+            # Ctrl-C has stopped this run. The next call needs a new one.
             del self._prepared[next(reversed(self._prepared))]
             raise
 
@@ -172,21 +175,21 @@ class Pipeline:
         self._told = prepared.run.report(), prepared.run.explanation()
 
 
-# Height, width and bits of the images.
+# Height, width and bits per sample of the images.
 _Kind = tuple[int, int, int]
-# More sizes in turn than that have their schedules prepared anew each time, which takes some milliseconds.
+# Number of sizes whose schedules are kept. With more sizes in rotation, each change costs some milliseconds.
 _MOST_PREPARED = 8
-# Of all these sizes together, as schedules keep images between filters.
+# Limit on the pixels of all kept sizes together, because schedules hold images between filters.
 _MOST_PIXELS = 1 << 26
 
 
 @dataclass
 class _Prepared:
-    """A run in place for images of one size and type."""
+    """A prepared run for images of one size and type."""
 
     run: _millrace.Run
-    shape: tuple[int, int]  # of what comes out
-    filtered: bool = False  # anything
+    shape: tuple[int, int]  # of the output
+    filtered: bool = False  # True after the first image
 
 
 _LAYOUTS = {"HW": 2, "NHW": 3, "HWC": 3, "NHWC": 4}
@@ -194,7 +197,7 @@ _MOST_CHANNELS = 4
 
 
 def _has_channels(array: npt.NDArray[Any], layout: str | None) -> bool:
-    """Whether its last axis is of channels. Refuses what is no image, or may be two things."""
+    """Return whether the last axis holds channels. Reject arrays that are no image or are ambiguous."""
     if layout is not None and layout not in _LAYOUTS:
         raise UsageError(f"there is no layout {layout!r}; there are {', '.join(_LAYOUTS)}")
     if array.ndim not in ((2, 3) if layout is None else (_LAYOUTS[layout],)) or 0 in array.shape:
@@ -213,7 +216,7 @@ def _has_channels(array: npt.NDArray[Any], layout: str | None) -> bool:
 
 
 def _channels_first(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Channel after channel of image after image."""
+    """Move the channel axis in front of rows and columns."""
     return np.ascontiguousarray(np.moveaxis(array, -1, -3)).reshape(-1, *array.shape[-3:-1])
 
 
@@ -239,7 +242,7 @@ def _as_array(image: Any) -> npt.NDArray[Any]:
 
 
 def _has_rows(frames: npt.NDArray[Any]) -> bool:
-    """Of samples side by side, that lie apart by whole samples and not over each other."""
+    """Return whether samples of a row are contiguous, and rows are whole samples apart without overlap."""
     return (frames.strides[-1] == frames.itemsize and abs(frames.strides[-2]) >= frames.itemsize * frames.shape[-1]
             and all(stride % frames.itemsize == 0 for stride in frames.strides))
 
@@ -265,7 +268,8 @@ def _checked(out: npt.NDArray[Any], shape: tuple[int, ...], frames: npt.NDArray[
 
 
 def _overlap(frames: npt.NDArray[Any]) -> bool:
-    """Whether rows do: of one image, or of several, one behind the other or row by row in turns."""
+    """Return whether rows overlap, within an image or between images. Images may follow each other or be interleaved
+    by rows."""
     if frames.ndim == 2 or len(frames) == 1:
         return False
     count, height = frames.shape[:2]

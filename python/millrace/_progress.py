@@ -1,4 +1,4 @@
-"""How far a run is, shown: a bar where `rich` is installed, in terminals and notebooks; else a line."""
+"""Progress display: a bar in terminals and notebooks if `rich` is installed, else a line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shown() -> Shown:
 
 
 class Line:
-    """One line on standard error, written over and over; notebooks do as terminals do."""
+    """One line on standard error that is overwritten. Works in terminals and notebooks."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -46,7 +46,7 @@ class Bar:
 
 
 def _bar() -> Optional[Bar]:
-    """None where there is no rich, or nothing that it can draw on."""
+    """Return a bar, or None if rich is missing or has nothing to draw on."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

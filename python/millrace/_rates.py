@@ -1,4 +1,4 @@
-"""Frames a second and units of time, as the exact fractions that people mean."""
+"""Convert frame rates and time bases to the exact fractions that people mean."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from ._millrace import UsageError
 
 _MOST = 2**31 - 1
-# NTSC slows multiples of 12 and 15 frames a second down by a thousandth: 29.97 is 30000/1001.
+# NTSC slows multiples of 12 and 15 frames per second down by a factor of 1000/1001: 29.97 means 30000/1001.
 _SLOWED = sorted({step * times for step in (12, 15) for times in range(1, 41)})
-_NEAR = 0.005  # as people round: 23.98, 29.97, 59.94
+_NEAR = 0.005  # tolerance for rounded rates: 23.98, 29.97, 59.94
 
 
 def as_rate(given: Any) -> Fraction:
-    """Frames a second, of any number or text that is one."""
+    """Convert a number or text to frames per second."""
     exact = _fraction("the frame rate", given)
     if _fits(exact) and _is_exact(given):
         return exact
@@ -28,7 +28,7 @@ def as_rate(given: Any) -> Fraction:
 
 
 def as_time_base(given: Any) -> Fraction:
-    """Seconds in a unit of time: most are one part of a second."""
+    """Convert a number or text to a time base, in seconds per unit. Most time bases are 1/N."""
     exact = _fraction("the time base", given)
     if _fits(exact) and _is_exact(given):
         return exact
@@ -43,7 +43,7 @@ def _fraction(what: str, given: Any) -> Fraction:
     try:
         if isinstance(given, bool) or isinstance(given, float) and not math.isfinite(given):
             raise ValueError
-        # Numbers of NumPy are numbers, too.
+        # Accepts NumPy numbers too.
         exact = Fraction(given) if isinstance(given, (int, float, str, Fraction)) else Fraction(float(given))
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise UsageError(f"{given!r} is not {what}; a number is, or a fraction, as 30000/1001") from None

@@ -1,4 +1,4 @@
-"""Runs: their options, waiting for them, telling how far they are."""
+"""Runs: options, waiting and progress."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ._progress import shown
 if TYPE_CHECKING:
     from ._filters import Filter
 
-# Called with the frames that are done and how many there will be, None where that is not known.
+# Called with the number of frames done and the expected total, or None if the total is unknown.
 Progress = Callable[[int, Union[int, None]], None]
 Path = Union[str, "os.PathLike[str]"]
 
-# So often waiting comes back to Python, for Ctrl-C and for what tells the progress.
+# Waiting returns to Python at this interval, for Ctrl-C and progress.
 PATIENCE_MS = 100
 
 
 def as_options(options: dict[str, Any]) -> dict[str, str]:
-    """As the command line has them: frames_in_flight=2 is --frames-in-flight 2."""
+    """Convert keyword options to command-line options: frames_in_flight=2 is --frames-in-flight 2."""
     return {name.replace("_", "-"): str(value).lower() if isinstance(value, bool) else str(value)
             for name, value in options.items() if value is not None}
 
 
 def told_filters(filters: Iterable[Filter]) -> str:
-    """As the C interface takes them."""
+    """Return the descriptions of the filters for the C interface."""
     told = []
     for one in filters:
         if not hasattr(one, "told"):
@@ -40,13 +40,15 @@ def told_filters(filters: Iterable[Filter]) -> str:
 
 def run(pipeline: str, input: Path, output: Path = "null", *, filters: Iterable[Filter] = (),
         progress: bool | Progress = False, **options: Any) -> dict[str, Any]:
-    """Filters a video, as `millrace run PIPELINE INPUT -o OUTPUT` does; returns what it did.
+    """Filter a video, like `millrace run PIPELINE INPUT -o OUTPUT`. Return a report of the run as a dict.
 
-    filters: of one's own, which the pipeline may name (@filter).
+    filters: custom filters (@filter) that the pipeline may name.
 
-    Ctrl-C stops it, as does what `progress` raises; the output then holds what was done. progress=True shows how far it
-    is, as a bar where `rich` is installed; a function is called with the frames done and the number there will be, some
-    ten times a second.
+    progress: True shows a progress display, which is a bar if `rich` is installed. A function is called about ten
+    times per second with the number of frames done and the expected total, or None if unknown.
+
+    Ctrl-C stops the run, and so does an exception raised by `progress`. The output then holds the frames done so
+    far.
     """
     one = _millrace.Run(str(pipeline), as_options(options), told_filters(filters))
     one.input(os.fsencode(input))
@@ -70,13 +72,13 @@ def run(pipeline: str, input: Path, output: Path = "null", *, filters: Iterable[
 
 
 def stop_and_wait(one: _millrace.Run) -> None:
-    """What is done is kept, whatever else went wrong."""
+    """Stop the run and wait. Frames already done are kept, whatever else fails."""
     one.stop()
     try:
         while not one.wait(PATIENCE_MS):
             pass
     except (_millrace.RunError, _millrace.UsageError):
-        pass  # that it was stopped, or what is being raised already
+        pass  # reports the stop, or an error that is already being raised
 
 
 def _progress(one: _millrace.Run) -> tuple[int, int | None]:

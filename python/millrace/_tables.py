@@ -1,4 +1,4 @@
-"""Tables of numbers that a filter looks up."""
+"""Lookup tables for filters."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ._trace import Trace, error
 
 
 class Table:
-    """Numbers to be looked up: table[i] is the one at floor(i), the nearest where there is none; table[i, j] of a table
-    with rows and columns. What a parameter that is annotated as Table is, in the function of a filter, is known only to
-    a pipeline: a list of any length."""
+    """A lookup table. table[i] is the number at floor(i), or the nearest one if i is out of range. table[i, j] indexes
+    a table with rows and columns. A parameter annotated as Table is a list of any length; a pipeline gives its
+    numbers, so they are unknown while the filter is traced."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -30,7 +30,7 @@ class Table:
 
     @property
     def length(self) -> Any:
-        """How many numbers, or rows, it has."""
+        """Number of entries, or of rows if the table has rows."""
         return self._numbers.shape[0]
 
     @property
@@ -55,7 +55,7 @@ class Table:
             if isinstance(one, Number):
                 return self._traced(one._trace, places)
         try:
-            # What is no number is at the first place, as in kernels.
+            # NaN gives the first entry, as in kernels.
             held = [numpy.fmin(numpy.fmax(numpy.floor(one), 0), length - 1).astype(numpy.intp)
                     for one, length in zip(places, self._numbers.shape)]
         except TypeError:
@@ -99,5 +99,6 @@ class ListTable(Table):
 
 
 def table(numbers: Any) -> Table:
-    """A table of one or two dimensions, of an array or a list, to be looked up in a filter: table(curve)[x * 255]."""
+    """Make a table of one or two dimensions from an array or a list. A filter looks numbers up in it: table(curve)[x *
+    255]."""
     return numbers if isinstance(numbers, Table) else Table(numbers)

@@ -1,5 +1,4 @@
-"""What the function of a filter does, written down: operations, each on what earlier ones made, as the formula of
-millrace.h has them."""
+"""Records the operations of a filter's function. The record becomes the formula described in millrace.h."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ MOST_STEPS = 4096
 FARTHEST = 64
 FARTHEST_FRAME = 32
 _MOST_OPERATIONS = 1024
-# That a function asks for, the same ones again too: who asks for more is in a loop that does not end.
+# Limit on recorded operations, including repeated ones. A function that exceeds it is assumed to be in an endless loop.
 _MOST_ASKED = 1 << 18
 _MOST_LOOPS = 3
 _MOST_TABLE_NUMBERS = 1 << 20
@@ -24,7 +23,7 @@ _HERE = os.path.dirname(__file__)
 
 
 def error(message: str, place: Optional[str] = None) -> Exception:
-    """At the line of the function that is being traced: the first one that is neither here nor in NumPy."""
+    """Return a UsageError that names the line of the traced function: the first frame outside this package and NumPy."""
     from ._millrace import UsageError
     if place is None:
         frame = sys._getframe(1)
@@ -41,7 +40,7 @@ def _is_the_functions(frame: FrameType) -> bool:
 
 
 def whole_number(given: Any) -> Optional[int]:
-    """Of Python's or NumPy's; None is none."""
+    """Return a whole number of Python or NumPy as int, else None."""
     try:
         return None if isinstance(given, bool) else operator.index(given)
     except TypeError:
@@ -49,7 +48,7 @@ def whole_number(given: Any) -> Optional[int]:
 
 
 def traced(trace: Trace, function: Callable[..., Any], *words: Any, **named: Any) -> Any:
-    """What the function gives, which writes down what it does."""
+    """Call the function while `trace` records its operations. Return its result."""
     around = _now.set(trace)
     try:
         made = function(*words, **named)
@@ -67,22 +66,22 @@ def traced(trace: Trace, function: Callable[..., Any], *words: Any, **named: Any
 
 
 def trace_now() -> Optional[Trace]:
-    """Of the function that is being called, in this thread, to write down what it does."""
+    """Return the trace that is recording in this thread, or None."""
     return _now.get()
 
 
 class Trace:
-    """The operations of one filter, each once, and where the function was when they came."""
+    """The operations of one filter, without duplicates, and the source line of each."""
 
     def __init__(self, coefficients: int = 0, resizes: bool = False) -> None:
-        self.coefficients = coefficients  # parameters; the size that is made comes behind
+        self.coefficients = coefficients  # number of parameters; the output size follows them
         self.resizes = resizes
         self._operations: list[tuple[Any, ...]] = []
-        self._uniform: list[bool] = []  # of each, whether it is the same for every pixel
+        self._uniform: list[bool] = []  # for each operation, whether it is the same for every pixel
         self._asked = 0
-        # Those that are known, of the whole and of each loop that is around.
+        # Known operations: one dictionary for the whole filter and one for each enclosing loop.
         self._known: list[dict[tuple[Any, ...], int]] = [{}]
-        self._over: set[int] = set()  # what is in loops that are over
+        self._over: set[int] = set()  # operations inside finished loops
         self._loops: list[int] = []
         self._tables: list[Any] = []
 
@@ -117,7 +116,7 @@ class Trace:
                 raise error("a number of a step of fold() or total() was kept for later; what the step returns goes on")
 
     def begin_loop(self, count: int, first: int) -> tuple[int, int]:
-        """What its number so far is, and how often it was gone through."""
+        """Begin a loop. Return the operations for its current value and its index."""
         if len(self._loops) == _MOST_LOOPS:
             raise error(f"at most {_MOST_LOOPS} of fold() and total() are within each other")
         self._check_arguments("loop", (count, first))
@@ -138,11 +137,11 @@ class Trace:
         return last
 
     def is_whole(self) -> bool:
-        """Whether all loops have ended: a step may have raised what the function caught."""
+        """Return whether all loops have ended. The filter may have caught an exception raised by a step."""
         return not self._loops
 
     def keep_table(self, numbers: Any) -> int:
-        """Where it begins among the numbers of all tables."""
+        """Append numbers to those of all tables. Return the index of the first one."""
         first = 0
         for one in self._tables:
             if one is numbers or (one.shape == numbers.shape and one.tobytes() == numbers.tobytes()):
@@ -157,7 +156,7 @@ class Trace:
         return [float(number) for one in self._tables for number in one.ravel()]
 
     def constant(self, value: float, told: Any) -> int:
-        """value: finite. told: how the function had it."""
+        """value: finite. told: the value as the function gave it, for messages."""
         try:
             bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
         except OverflowError:
@@ -168,21 +167,21 @@ class Trace:
         return any(word in ("table", "list") for word, *_ in self._leading_to(last))
 
     def times(self, last: int) -> list[int]:
-        """The frames that are read, counted from the one that is made."""
+        """Return the frames that are read, relative to the output frame."""
         return sorted({arguments[_INPUT_OF[word]][1] for word, *arguments in self._leading_to(last) if word in _INPUT_OF})
 
     def images(self, last: int) -> set[int]:
         return {arguments[_INPUT_OF[word]][0] for word, *arguments in self._leading_to(last) if word in _INPUT_OF}
 
     def text(self, last: int, inputs: list[tuple[int, int]]) -> str:
-        """Of what leads to the last operation. inputs: the images and times that are read."""
+        """Return the formula for the last operation. inputs: the images and times that are read."""
         needed = self._needed(last)
         constants = sum(one.size for one in self._tables)
         renumbered: dict[int, int] = {}
         lines = [f"inputs {len(inputs)} coefficients {self.coefficients + 2 * self.resizes}"]
         for place in sorted(needed):
             word, *arguments = self._operations[place]
-            if word == "list":  # the numbers of the list are behind those of the tables
+            if word == "list":  # the numbers of lists follow those of the tables
                 lines += [f"constant {struct.unpack('<I', struct.pack('<f', constants))[0]:08x}",
                           f"add {renumbered[arguments[0]]} {len(lines) - 1}", f"table {len(lines)}"]
             else:
@@ -222,12 +221,12 @@ class Trace:
 
 
 _ARITHMETIC = ("add", "subtract", "multiply", "divide", "minimum", "maximum", "sqrt", "absolute", "floor", "rint")
-# Which argument is an image, and a time.
+# Index of the argument that is an (image, time) pair.
 _INPUT_OF = {"pixel": 0, "pixel_at": 2}
 
 
 def _operand_places(word: str, arguments: Sequence[Any]) -> range:
-    """Which arguments are operations."""
+    """Return the indices of the arguments that are operations."""
     if word in ("constant", "coefficient", "pixel"):
         return range(0)
     return range(2 if word == "pixel_at" else len(arguments))

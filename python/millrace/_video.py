@@ -1,4 +1,4 @@
-"""Video: files that are read and written frame by frame, and streams of frames through a pipeline."""
+"""Video files, read and written frame by frame, and streams of frames through a pipeline."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from ._runs import Path
 
 _CHROMA = ("gray", "420", "422", "444")
-_LONGEST = 100 * 366 * 24 * 3600  # seconds that a video may last
+_LONGEST = 100 * 366 * 24 * 3600  # longest video, in seconds
 
 
 @dataclass(frozen=True)
 class Format:
-    """Of the frames of a video. Samples are uint8 for 8 bits, uint16 above."""
+    """Format of the frames of a video. Samples are uint8 for 8 bits, and uint16 for more."""
 
     width: int
     height: int
     chroma: str = "gray"  # or "420", "422", "444": three planes
     bits: int = 8
-    rate: Fraction = Fraction(25)  # frames a second; a float such as 29.97 becomes the fraction that it stands for
-    time_base: Fraction | None = None  # seconds in a unit of Frame.timestamp
+    rate: Fraction = Fraction(25)  # frames per second; a float such as 29.97 becomes the fraction that it stands for
+    time_base: Fraction | None = None  # unit of Frame.timestamp, in seconds
 
     def __post_init__(self) -> None:
         for name in "width", "height", "bits":
@@ -54,7 +54,7 @@ class Format:
 
     @property
     def shapes(self) -> list[tuple[int, int]]:
-        """(rows, columns) of each plane."""
+        """Shape (rows, columns) of each plane."""
         return _millrace.plane_shapes(self._told())
 
     def _told(self) -> tuple[int, int, int, int, tuple[int, int], tuple[int, int]]:
@@ -72,12 +72,12 @@ class Format:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Planes of samples, which are the frame's own. Two frames are equal if they are the same object: compare planes by
-    NumPy."""
+    """The planes of a frame, which the frame owns. Two frames are equal only if they are the same object. Compare the
+    planes with NumPy."""
 
     planes: tuple[npt.NDArray[Any], ...]
-    timestamp: int | None = None  # when it is shown, in units of Format.time_base
-    # What a frame that was read has beside its planes, as closed captions; a frame that is made of it may be given it.
+    timestamp: int | None = None  # presentation time, in units of Format.time_base
+    # Side data of a frame that was read, such as closed captions. Pass it on to a frame derived from it to keep it.
     beside: Any = field(default=None, repr=False)
 
     @property
@@ -93,7 +93,7 @@ def _whole(name: str, given: Any) -> int:
 
 
 def _frame_of(given: Any) -> Frame:
-    """A frame, or an array that is a gray one."""
+    """Return the frame, or make one from a gray array."""
     frame = Frame((given,)) if isinstance(given, np.ndarray) else given
     if not isinstance(frame, Frame):
         raise UsageError(f"what is of {type(given).__name__} is no frame; hand over mr.Frame((plane, ...)), or an array")
@@ -105,20 +105,21 @@ def _frame_of(given: Any) -> Frame:
 
 
 class Stream:
-    """Frames that come out of a run, in order; read once. The run is a few frames ahead, never more. Threads may share
-    it: each frame goes to one of them.
+    """Output frames of a run, in order. A stream can be read once. The run stays at most a few frames ahead. Threads
+    may share a stream; each frame goes to one of them.
 
-    `with` or close() end it early; what is left is then dropped.
+    Leaving `with` or calling close() ends the run early and drops the remaining frames.
     """
 
     def __init__(self, text: str, options: dict[str, str], source: Path | Reader | Iterable[Frame],
                  like: Format | Reader | Stream | None = None, filters: str = "[]") -> None:
-        # By whoever waits for a frame; the same thread may come back in by way of the frames of the source.
+        # Held by the thread that waits for a frame. Reentrant, because iterating over the source may call back into this
+        # stream.
         self._turn = threading.RLock()
         self._run: _millrace.Run | None = _millrace.Run(text, options, filters)
         self._frames: Iterator[Frame] | None = None
-        self._waiting: Frame | None = None  # for room in the run
-        self._given = False  # any frame of the source
+        self._waiting: Frame | None = None  # a source frame that waits for room in the run
+        self._given = False  # True after the first frame of the source
         self._told: tuple[str, str] | None = None
         if isinstance(source, Reader):
             source = source.path
@@ -149,7 +150,7 @@ class Stream:
             try:
                 return self._next(one)
             except BaseException:
-                # Another thread may have closed it meanwhile, which is no error.
+                # Another thread may have closed the stream meanwhile. This is not an error.
                 closed = self._run is None
                 self.close()
                 if closed:
@@ -158,7 +159,7 @@ class Stream:
 
     @property
     def frames_expected(self) -> int | None:
-        """How many frames come out in all, as far as the input says; it may be wrong."""
+        """Expected number of output frames, or None if unknown. This comes from the input and may be wrong."""
         return None if self._run is None or self._run.progress()[1] < 0 else self._run.progress()[1]
 
     def _next(self, one: _millrace.Run) -> Frame:
@@ -167,7 +168,7 @@ class Stream:
                 pass
             planes = one.take(PATIENCE_MS)
             if planes:
-                # Padded rows are no use to those who write a plane somewhere.
+                # Copy padded rows, because users who write a plane need contiguous data.
                 return Frame(tuple(plane if plane.flags.c_contiguous else plane.copy() for plane in planes), one.timestamp(),
                              one.beside())
             if planes is None:
@@ -177,7 +178,7 @@ class Stream:
                 raise StopIteration
 
     def _push(self, one: _millrace.Run, frames: Iterator[Frame]) -> bool:
-        """Whether there may be room for another."""
+        """Push one frame. Return whether there may be room for another."""
         if self._waiting is None:
             try:
                 self._waiting = _frame_of(next(frames))
@@ -195,11 +196,11 @@ class Stream:
         return True
 
     def explain(self) -> str:
-        """Behind the last frame: what was tried, and why it was kept or not."""
+        """Explain which schedules were tried, and why each was kept or not. Available after the last frame."""
         return self._tell()[1]
 
     def report(self) -> dict[str, Any]:
-        """The same for programs, as `millrace run --json` has it."""
+        """Return the explanation as data, like `millrace run --json`."""
         return dict(json.loads(self._tell()[0]))
 
     def _tell(self) -> tuple[str, str]:
@@ -222,15 +223,15 @@ class Stream:
 
 
 class Writer:
-    """A video that is written frame by frame. It is whole once it is closed; where an exception leaves `with`, it holds all
-    frames that were written before."""
+    """A video that is written frame by frame. The file is complete after close(). If an exception leaves `with`, the
+    file holds all frames written before."""
 
     def __init__(self, path: Path, like: Format | Reader | Stream, options: dict[str, str]) -> None:
         self.path = os.fspath(path)
         self.format = like if isinstance(like, Format) else like.format
         self._of_another = not isinstance(like, Format)
         self._count = 0
-        self._shown: Fraction | None = None  # when the last frame is, in units of the time base
+        self._shown: Fraction | None = None  # time of the last frame, in units of the time base
         self._turn = threading.RLock()
         self._run: _millrace.Run | None = _millrace.Run(IDENTITY, {"no-profile": "true"} | options)
         _take_frames_like(self._run, like)
@@ -238,9 +239,9 @@ class Writer:
         self._run.start()
 
     def write(self, frame: Frame | npt.NDArray[Any]) -> None:
-        """A frame, or an array that is a gray one. A frame without a timestamp is shown one frame duration after the one
-        before; one whose timestamp is not later than that is refused, unless it comes from the video that this one is
-        written like."""
+        """Write a frame, or a gray image given as an array. A frame without a timestamp follows the previous one after
+        one frame duration. A timestamp that does not increase is an error, unless the frame comes from the video
+        passed as `like`."""
         one = _frame_of(frame)
         with self._turn:
             if self._run is None:
@@ -275,7 +276,7 @@ class Writer:
         return after
 
     def close(self) -> None:
-        """Waits until the file is whole. A second Ctrl-C gives up the frames that are still to be encoded."""
+        """Wait until the file is complete. A second Ctrl-C drops the frames that are not yet encoded."""
         with self._turn:
             if self._run is None:
                 return
@@ -305,7 +306,7 @@ class Writer:
         try:
             self.close()
         except (RunError, UsageError):
-            pass  # what is being raised already says more
+            pass  # the exception being raised says more
 
 
 def _take_frames_like(run: _millrace.Run, like: Format | Reader | Stream) -> None:
@@ -318,16 +319,17 @@ def _take_frames_like(run: _millrace.Run, like: Format | Reader | Stream) -> Non
 
 
 def open(path: Path) -> Reader:
-    """A video to be read: frames as they are, by iterating, by number and by time; or for Pipeline.stream()."""
+    """Open a video for reading: by iteration, frame number or time, or as the source of Pipeline.stream()."""
     return Reader(path)
 
 
 def write(path: Path, *, like: Union[Format, Reader, Stream], audio: bool = True, **options: Any) -> Writer:
-    """A video to be written; options are those of `millrace run`, as force=True.
+    """Open a video for writing. Options are those of `millrace run`, such as force=True.
 
-    like: the format of its frames; or the video that they are made of, as mr.open() or Pipeline.stream() gave it. That
-    gives its colours, the shape of its samples, tags, chapters, subtitles and sound, as `millrace run` keeps them.
-    audio=False leaves the sound out. What is heard before the first frame that is written or behind the last one is left
-    out as well.
+    like: the format of the frames, or the video they come from, as returned by mr.open() or Pipeline.stream(). A
+    video also gives colour properties, pixel shape, tags, chapters, subtitles and audio, which are kept as by
+    `millrace run`.
+
+    audio: False drops the audio. Audio before the first or after the last written frame is always dropped.
     """
     return Writer(path, like, as_options(options | ({} if audio else {"no_audio": True})))

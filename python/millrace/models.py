@@ -1,4 +1,4 @@
-"""How fast pipelines of stages will run, before they are: `millrace model` and `millrace simulate`.
+"""Predict how fast pipelines of stages will run: `millrace model` and `millrace simulate`.
 
     from millrace import models
 
@@ -8,8 +8,8 @@
         print(row.strategy, row.cores, row.seconds)
     print(models.simulate("load serial 0.55ms; work 6ms", cores=4, strategy="pools").items_per_second)
 
-A pipeline is stages divided by ";", or the name of a .toml file. What the words and the answers mean is told in
-docs/model.md. Mistakes are UsageError.
+A pipeline is a list of stages separated by ";", or the name of a .toml file. docs/model.md explains the syntax and
+the results. Mistakes raise UsageError.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Strategy = Literal["pools", "oversubscribed", "collapsed", "stealing"]
 
 @dataclass(frozen=True)
 class Pool:
-    """Threads of one stage, or of neighbours that are collapsed."""
+    """Threads of one stage, or of adjacent stages that are collapsed."""
 
     first_stage: int
     last_stage: int
@@ -41,26 +41,26 @@ class Pool:
 class StageDemand:
     name: str
     kind: str  # "serial", "ordered", "parallel"
-    service_s: float  # mean seconds for one item
+    service_s: float  # mean seconds per item
     cv: float  # coefficient of variation
-    demand_s: float  # seconds for each item of the source
+    demand_s: float  # seconds per item of the source
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """One strategy on a number of cores."""
+    """Prediction for one strategy on a number of cores."""
 
     strategy: Strategy
-    asked: int  # of the threads that were asked for
+    asked: int  # entry of `threads` that this answers
     cores: int
     threads: int
-    pools: tuple[Pool, ...]  # none when stealing
-    seconds: float  # for the whole run
+    pools: tuple[Pool, ...]  # empty with stealing
+    seconds: float  # of the whole run
     low_seconds: float
     high_seconds: float
-    speed_up: float  # over the sequential time
+    speed_up: float  # relative to the sequential time
     efficiency: float
-    limit: str  # what keeps it from being faster
+    limit: str  # the bottleneck
     tokens: int | None = None
     queue: int | None = None
 
@@ -71,8 +71,8 @@ class Answer:
 
     items: int
     sequential_seconds: float
-    slowest_serial_stage: str  # "" where there is none
-    serial_seconds: float  # its time for the whole run: no plan is faster
+    slowest_serial_stage: str  # "" if there is none
+    serial_seconds: float  # its time for the whole run, a lower bound for every plan
     method: str  # "simulation" or "formulas"
     stages: tuple[StageDemand, ...]
     predictions: tuple[Prediction, ...]
@@ -102,7 +102,7 @@ class Simulation:
     threads: int
     tokens: int
     queue: int
-    seconds: float  # until the last item has left
+    seconds: float  # until the last item leaves
     source_items: int
     items_out: int
     items_per_second: float
@@ -119,8 +119,8 @@ def predict(pipeline: Path, threads: Union[int, Iterable[int]] = (1, 2, 4, 8, 16
             strategies: Union[Strategy, Iterable[Strategy], None] = None, tokens: int | None = None,
             queue: int | None = None, items: int | None = None, seed: int | None = None, sticky: bool = False,
             formulas: bool = False) -> Answer:
-    """How long each strategy takes on so many cores, and which to take. With `cores`, of the stream runtime on a machine
-    of so many, with so many threads."""
+    """Predict the time of each strategy for these numbers of threads, and recommend one. If `cores` is given, predict
+    the stream runtime with these threads on a machine with so many cores."""
     told = _asked(_millrace.predict, pipeline=pipeline, threads=_listed(threads), cores=cores,
                   strategies=_listed(strategies), tokens=tokens, queue=queue, items=items, seed=seed, sticky=sticky,
                   formulas=formulas)
@@ -135,8 +135,8 @@ def predict(pipeline: Path, threads: Union[int, Iterable[int]] = (1, 2, 4, 8, 16
 def simulate(pipeline: Path, *, cores: int | None = None, machine: str | None = None, strategy: Strategy | None = None,
              tokens: int | None = None, queue: int | None = None, items: int | None = None, seed: int | None = None,
              sticky: bool = False) -> Simulation:
-    """One strategy item by item, on so many cores, on a machine as hwloc describes it ("pack:8 core:128 pu:2"), or on
-    this one. Other threads go on meanwhile; Ctrl-C is heard at the end."""
+    """Simulate one strategy item by item. The machine has `cores` cores, or is an hwloc description ("pack:8 core:128
+    pu:2"), or is this machine. Other threads run meanwhile. Ctrl-C takes effect at the end."""
     told = _asked(_millrace.simulate, pipeline=pipeline, cores=cores, machine=machine, strategy=strategy, tokens=tokens,
                   queue=queue, items=items, seed=seed, sticky=sticky)
     stages = tuple(StageWork(**stage) for stage in told.pop("stages"))

@@ -1,4 +1,4 @@
-"""A video, or thousands of them, over many machines, with the output that one machine makes.
+"""Process videos on many machines. The output is identical to that of one machine.
 
     import millrace as mr
 
@@ -6,12 +6,14 @@
     for progress in job:
         print(progress.frames, progress.fps, progress.nodes, progress.retried)
 
-`python -m millrace.cluster run` is the same from a shell. Engines: "processes" of this machine, which needs nothing but the
-millrace program; "ray", the nodes of a Ray cluster, and "dask", those of a Dask cluster, which all see the files under the
-same names.
+`python -m millrace.cluster run` does the same from a shell.
 
-What is done in the end depends on the input and the options only: which machine does what, and how often one is lost, changes
-no pixel. Videos are cut into chunks by `millrace plan`, done by `millrace chunk` and joined by `millrace join`.
+Engines: "processes" runs on this machine and needs only the millrace program. "ray" and "dask" use the nodes of a
+cluster. All nodes must see the files under the same names.
+
+The output depends only on the input and the options. The assignment of work to machines and lost machines change no
+pixel. `millrace plan` divides a video into chunks, `millrace chunk` processes one chunk, and `millrace join` joins
+the parts.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ __all__ = ["Event", "Job", "Progress", "RunError", "UsageError", "Video", "run"]
 
 
 class Job:
-    """Goes on while it is iterated over; wait() does that. Ends what it began, however it ends."""
+    """A job, which runs while it is iterated over. wait() iterates to the end. All calls still running are ended when
+    the iteration ends, for any reason."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -47,7 +50,7 @@ class Job:
         return self._steps
 
     def wait(self) -> Progress:
-        """To the end. RunError where a video failed, once all others are done."""
+        """Run to the end. Raises RunError if a video failed, after all others are done."""
         for _ in self._steps:
             pass
         if failed := self.failed:
@@ -63,7 +66,7 @@ class Job:
         return self._driver.job.pipeline
 
     def report(self, file: str) -> None:
-        """Writes one HTML page: which node did what, and when."""
+        """Write one HTML page that shows which node did what, and when."""
         _report.write(self, file)
 
     @property
@@ -83,15 +86,20 @@ def run(pipeline: str, inputs: str | list[str], output: str, *, engine: str = "p
         address: str | None = None, chunk_seconds: float = 10, small_bytes: int = 4 << 20, suffix: str = ".mkv",
         resume: bool = False, force: bool = False, program: str | None = None, scratch: str | None = None,
         **options: Any) -> Job:
-    """One input to one output file; many, or all videos of a folder, into a folder, with this suffix.
+    """Process one input to one output file, or many inputs, or all videos of a folder, into a folder with this suffix.
 
-    nodes: of engine "processes", which share this machine's CPUs. address: of the cluster, as ray.init() or Dask's Client
-    takes it; none: a new one on this machine. small_bytes: videos up to this size are not cut, and done in groups. scratch: a
-    folder that all machines see, for what is under way. Options that change the output are those of `millrace plan`:
-    codec="h264", crf=20, encoder_threads=4.
+    nodes: number of nodes of engine "processes", which share the CPUs of this machine.
 
-    Inputs and the output may be URLs, where fsspec is installed ("s3://films/a.mkv"): they are fetched to the scratch folder,
-    and written back from there, each as a whole.
+    address: the cluster, as for ray.init() or Dask's Client. By default a new cluster is started on this machine.
+
+    small_bytes: videos up to this size are not divided, and are processed in groups.
+
+    scratch: a folder for intermediate files that all machines see.
+
+    Options that change the output are those of `millrace plan`: codec="h264", crf=20, encoder_threads=4.
+
+    Inputs and the output may be URLs ("s3://films/a.mkv") if fsspec is installed. Whole files are fetched to the
+    scratch folder, and written back from there.
     """
     words: list[str] = []
     for name, value in options.items():

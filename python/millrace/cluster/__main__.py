@@ -66,7 +66,7 @@ def _add_cut(verb: argparse.ArgumentParser) -> None:
 
 def _cut(given: dict[str, Any]) -> int:
     words = [given["pipeline"], given["input"], "-o", given["output"], *(["-y"] if given["force"] else [])]
-    # Where it is not said, any port that is free: nodes are told.
+    # By default any free port is used, because the nodes are told the address.
     for name in CUT_OPTIONS:
         if (value := given[name] or ("127.0.0.1:0" if name == "listen" else None)) is not None:
             words += [f"--{name}", value]
@@ -117,7 +117,7 @@ def _megabytes(given: float) -> int:
 
 
 def _check_writable(option: str, file: str | None) -> None:
-    """Before the work rather than after it."""
+    """Fail before the work, not after it."""
     if file and file != "-" and (os.path.isdir(file) or not os.access(os.path.dirname(file) or ".", os.W_OK)):
         raise UsageError(f"{option} {file}: cannot be written; choose another file")
 

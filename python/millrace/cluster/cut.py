@@ -1,4 +1,4 @@
-"""A live stream through a pipeline in sections, on nodes that an engine has: `millrace cut` here, `millrace node` on each."""
+"""Live split: runs `millrace cut` here and `millrace node` on each node of an engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._millrace import RunError, UsageError
 
 
 class _Head:
-    """The head, in a process of its own, with standard input and output of this one."""
+    """The head of a live split, in a process that inherits standard input and output."""
 
     def __init__(self, program: str, words: list[str], token: str, quiet: bool) -> None:
         self._process = subprocess.Popen([program, "cut", *words], stderr=subprocess.PIPE, text=True, errors="replace",
@@ -41,7 +41,7 @@ class _Head:
         self._told.set()
 
     def wait_for_address(self) -> str:
-        """Empty where it ended before."""
+        """Return the address, or "" if the head has ended."""
         self._told.wait()
         return self.address
 
@@ -58,8 +58,8 @@ class _Head:
 
 
 def cut(engine: Engine, words: list[str], *, nodes: int | None, program: str | None = None, quiet: bool = False) -> int:
-    """Until the stream ends; the exit code of the head. words: of `millrace cut`, without --nodes. Whatever node ends before
-    is begun again, or another one for it, as long as the engine has any."""
+    """Run until the stream ends. Return the exit code of the head. words: arguments of `millrace cut` without --nodes.
+    If a node ends early, it or another one is started again, as long as the engine has nodes."""
     own = _program.versions(program)
     token = secrets.token_hex(16)
     deadline = time.monotonic() + 120
@@ -77,13 +77,13 @@ def cut(engine: Engine, words: list[str], *, nodes: int | None, program: str | N
     head = _Head(_program.find(program), [*words, "--nodes", str(nodes or len(there))], token, quiet)
     running: dict[int, str] = {}
     begun: dict[str, float] = {}
-    over = False  # the head has told a node to end
+    over = False  # True after the head has told a node to end
     try:
         address = head.wait_for_address()
         while (code := head.code()) is None and address:
             engine.versions()
             for node in engine.nodes():
-                # One that ends at once is not begun without a pause.
+                # Pause before restarting a node that ended at once.
                 if not over and node not in running.values() and time.monotonic() - begun.get(node, 0.0) > 1:
                     begun[node] = time.monotonic()
                     running[engine.start(node, [f"MILLRACE_TOKEN={token}", "node", address, "-q"])] = node
@@ -94,7 +94,7 @@ def cut(engine: Engine, words: list[str], *, nodes: int | None, program: str | N
                     raise UsageError(f"{node}: {done.reason}")
         while (code := head.code()) is None:
             time.sleep(0.02)
-        # Nodes end by themselves when the head says so.
+        # Nodes end by themselves when the head tells them to.
         until = time.monotonic() + 10
         while running and time.monotonic() < until:
             for number, _ in engine.poll(0.1):

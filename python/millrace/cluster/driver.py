@@ -1,4 +1,4 @@
-"""The loop: nodes that are free pull what is next."""
+"""The main loop of a job: idle nodes pull the next task."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from .._millrace import RunError, UsageError
 from .job import Job, Task, Video
 from .program import Done
 
-MOST_FAILURES = 2  # of a task, each on another node where there is one
-MOST_LOST = 20  # machines that a task may outlive
+MOST_FAILURES = 2  # per task, each on another node if there is one
+MOST_LOST = 20  # lost machines per task
 MOST_EMPTY = 600.0  # seconds without a node; clouds take minutes to start one
-PATIENCE = 600.0  # seconds for a task of which nobody knows what it takes, before it is begun elsewhere, too
-WORTH_COPYING = 1.25  # times what a copy takes must be left: what nodes take is known so well, and no better
-# What `millrace join` says where parts are missing, damaged or another plan's.
+PATIENCE = 600.0  # seconds before a task of unknown duration is also started elsewhere
+WORTH_COPYING = 1.25  # start a copy if the remaining time exceeds its duration by this factor; estimates are no more precise
+# Message of `millrace join` if parts are missing, damaged or from another plan.
 _OF_PARTS = re.compile(r"of \d+ parts .*; do chunk")
 ORDER = {"store": 0, "join": 0, "chunk": 1, "plan": 2, "batch": 3, "fetch": 4}
 
 
 @dataclasses.dataclass
 class Progress:
-    """How far a job is."""
+    """Progress of a job."""
 
     frames: int = 0
     seconds: float = 0
-    done: int = 0  # videos
+    done: int = 0  # finished videos
     failed: int = 0
     videos: int = 0
-    chunks: int = 0  # done
-    retried: int = 0  # chunks begun again, as a machine was lost or failed
-    copies: int = 0  # begun again while the first was still running
-    nodes: dict[str, float] = dataclasses.field(default_factory=dict)  # frames a second of each
+    chunks: int = 0  # finished chunks
+    retried: int = 0  # chunks restarted after a failure or a lost machine
+    copies: int = 0  # chunks started again while the first try was still running
+    nodes: dict[str, float] = dataclasses.field(default_factory=dict)  # frames per second by node
     left_seconds: float | None = None
 
     @property
@@ -51,7 +51,7 @@ class Progress:
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """A call that ended, for reports. Seconds since the job began."""
+    """A finished call, for reports. Times are in seconds since the job began."""
 
     node: str
     task: str
@@ -69,7 +69,7 @@ class _Running:
 
 
 def _is_skipped(done: Done) -> bool:
-    """Of a chunk: its part was there already."""
+    """Return whether the part of a chunk existed already."""
     try:
         return bool(json.loads(done.out)[0]["state"] == "skipped")
     except (ValueError, LookupError, TypeError):
@@ -87,10 +87,10 @@ class Driver:
         self._queue: list[Task] = []
         self._running: dict[int, _Running] = {}
         self._rates: dict[str, list[tuple[int, float]]] = collections.defaultdict(list)
-        self._paces: list[float] = []  # seconds a byte of groups of small videos
+        self._paces: list[float] = []  # seconds per byte for groups of small videos
 
     def run(self) -> Iterator[Progress]:
-        """Gives the progress each time something ended; raises nothing for videos that fail."""
+        """Run the job. Yields the progress each time a call ends. Failed videos raise no exception."""
         todo = [video for video in self.job.videos if video.state == "waiting"]
         self.progress.done = len(self.job.videos) - len(todo)
         try:
@@ -106,7 +106,7 @@ class Driver:
                 self._check_versions()
                 self._hand_out()
                 if not self._running:
-                    # Nobody is there; a cluster that grows has its first node soon.
+                    # No node is there. An autoscaling cluster soon has one.
                     empty_since = empty_since or time.monotonic()
                     if time.monotonic() - empty_since > MOST_EMPTY:
                         raise RunError(f"no node has come for {MOST_EMPTY / 60:g} minutes; what is done is kept, --resume goes on with it")
@@ -121,7 +121,7 @@ class Driver:
         finally:
             for number in list(self._running):
                 self.engine.cancel(number)
-            # What is worth going on with stays: parts of videos that failed on the way.
+            # Keep the parts of failed videos, so that the job can be resumed.
             if not any(video.folder.exists() for video in self.job.videos):
                 shutil.rmtree(self.job.folder, ignore_errors=True)
             self.job.let_go()
@@ -136,7 +136,7 @@ class Driver:
                                      "need the same")
 
     def _wanted(self) -> int:
-        """Calls that could be under way: all that wait, and a copy of what takes too long."""
+        """Number of calls that could run now: all waiting tasks, and copies of slow ones."""
         late = any(time.monotonic() - each.begun > self._patience(each.task) for each in self._running.values())
         return len(self._queue) + len(self._running) + late
 
@@ -152,7 +152,7 @@ class Driver:
 
     def _next(self, node: str, alone: bool) -> Task | None:
         self._queue = [task for task in self._queue if any(v.state == "waiting" for v in task.videos)]
-        # Stable: chunks in their order, the largest video first.
+        # The sort is stable: chunks stay in order, the largest video first.
         for task in sorted(self._queue, key=lambda each: ORDER[each.kind]):
             if task.not_on == node and not alone:
                 continue
@@ -161,8 +161,8 @@ class Driver:
         return self._copy_for(node) if not self._queue else None
 
     def _copy_for(self, node: str) -> Task | None:
-        """Of what takes far longer than it should, as its machine may hang; or of the chunk that a slower node is expected to
-        end last, where this one would end it sooner."""
+        """Return a running task to copy to this node: one that takes far too long, because its machine may hang, or
+        the chunk of a slower node expected to finish last, if this node would finish it sooner."""
         now = time.monotonic()
         running = collections.Counter(self._key(each.task) for each in self._running.values())
         single = [each for each in self._running.values() if running[self._key(each.task)] == 1]
@@ -179,7 +179,7 @@ class Driver:
         return task
 
     def _expected_seconds(self, node: str, task: Task) -> float:
-        """Of a chunk, by what the node has done before."""
+        """Expected duration of a chunk, from earlier chunks on this node."""
         rates = self._rates.get(node)
         if task.kind != "chunk" or not rates:
             return math.inf
@@ -190,9 +190,9 @@ class Driver:
         return running.begun + seconds if seconds < math.inf else 0.0
 
     def _patience(self, task: Task) -> float:
-        """Seconds after which a copy is worth its while. Of what is not chunks there is little to compare with."""
+        """Seconds after which a copy is worthwhile. Other tasks than chunks have little to compare with."""
         if task.kind in ("fetch", "store") or (task.kind == "batch" and task.failures):
-            return math.inf  # how fast networks are nobody knows
+            return math.inf  # network speed is unknown
         if task.kind == "batch":
             bytes = sum(video.size for video in task.videos)
             return max([PATIENCE, *(5 * bytes * pace for pace in self._paces)])
@@ -207,7 +207,7 @@ class Driver:
 
     def _take(self, number: int, done: Done | None) -> None:
         if (running := self._running.pop(number, None)) is None:
-            return  # its copy ended in the same moment, and was looked at first
+            return  # its copy ended at the same moment and was handled first
         task = running.task
         if done is None or done.code < 0:
             self._again(running, "lost")
@@ -238,7 +238,7 @@ class Driver:
                 self._fail(video, f"{task.name}: every machine that did it was lost, {task.lost} in all")
             return
         if any(self._key(each.task) == self._key(task) for each in self._running.values()):
-            return  # its copy goes on
+            return  # its copy continues
         self._queue.insert(0, task)
 
     def _done(self, running: _Running, done: Done) -> None:
@@ -252,7 +252,7 @@ class Driver:
             self._begin_chunks(video)
         elif task.kind == "chunk":
             skipped = _is_skipped(done)
-            if not skipped:  # what verifying a part takes tells nothing of the node
+            if not skipped:  # verifying an existing part says nothing about the speed of a node
                 self._rates[running.node].append((task.frames, done.seconds))
             if not video.repaired:
                 self.progress.chunks += 1
@@ -284,7 +284,7 @@ class Driver:
             self._fail(video, f"{video.plan}: is no plan any more; was it changed?")
 
     def _repair(self, video: Video) -> None:
-        """A part was damaged or taken away after it was made: its chunk is done again, those that are whole are skipped."""
+        """A part was damaged or removed after it was made. Run its chunk again; intact parts are skipped."""
         video.repaired = True
         self._begin_chunks(video)
 
@@ -304,7 +304,7 @@ class Driver:
                 again.append(video)
             else:
                 self._fail(video, job.get("error") or done.reason)
-        if again:  # the other copy had claimed them, and is ended now
+        if again:  # the other copy, now ended, had claimed them
             rest = self.job.batch_task(again)
             rest.failures = running.task.failures + 1
             self._queue.insert(0, rest)
@@ -313,7 +313,7 @@ class Driver:
         self._rates[running.node].append((sum(video.frames for video in running.task.videos), done.seconds))
 
     def _made(self, video: Video) -> None:
-        """Its output is there, where machines write; a URL is somewhere else."""
+        """Return whether the output exists where the machines write it. A URL is stored elsewhere."""
         if remote.is_url(video.output):
             self._queue.insert(0, self.job.store_task(video))
         else:

@@ -1,13 +1,13 @@
-"""Where calls of the millrace program run. A node does one at a time, with all its CPUs.
+"""Engines run calls of the millrace program on nodes. A node runs one call at a time, with all its CPUs.
 
 An engine has
 
-    want(tasks)         how many could be under way at once: a cluster that grows and shrinks by itself goes by that
-    nodes()             names of the nodes that are there now
-    versions()          {node: what it has}, for nodes not asked before
-    start(node, words)  a call on an idle node; its number
-    poll(seconds)       [(number, Done or None where the node was lost)] of calls that ended, waiting that long at most
-    cancel(number)      nobody waits for it any more
+    want(tasks)         number of calls that could run at once; an autoscaling cluster uses it
+    nodes()             names of the current nodes
+    versions()          {node: its versions} of nodes not asked before
+    start(node, words)  start a call on an idle node; returns its number
+    poll(seconds)       wait at most so long; [(number, Done or None if the node was lost)] of ended calls
+    cancel(number)      drop a call whose result is not needed any more
     close()
 """
 
@@ -34,7 +34,7 @@ class Engine(Protocol):
 
 
 class Processes:
-    """Processes of this machine: its CPUs shared out among so many nodes. Needs nothing."""
+    """Processes on this machine. The nodes share its CPUs. Needs no other software."""
 
     def __init__(self, nodes: int | None = None, program: str | None = None) -> None:
         cpus = sorted(os.sched_getaffinity(0))
@@ -42,20 +42,20 @@ class Processes:
         if not 1 <= count <= 4096:
             raise UsageError(f"{count} nodes; give 1 to 4096")
         self._program = _program.find(program)
-        # More nodes than CPUs share them.
+        # If there are more nodes than CPUs, nodes share CPUs.
         shares = [set(cpus[i::count]) or {cpus[i % len(cpus)]} for i in range(count)]
         self._cpus = {f"node {i}": share for i, share in enumerate(shares)}
         self._numbers = itertools.count()
         self._calls: dict[int, Call] = {}
 
     def want(self, tasks: int) -> None:
-        pass  # it has the CPUs it has
+        pass  # keep the CPUs it has
 
     def nodes(self) -> list[str]:
         return list(self._cpus)
 
     def versions(self) -> dict[str, dict[str, str]]:
-        return {}  # those of the driver
+        return {}  # same as those of the driver
 
     def start(self, node: str, words: list[str]) -> int:
         number = next(self._numbers)
@@ -65,7 +65,7 @@ class Processes:
     def poll(self, seconds: float) -> Ended:
         end = time.monotonic() + seconds
         while True:
-            # Often enough, and not so often that it takes CPU time from the nodes.
+            # Poll often, but not so often that it takes CPU time from the nodes.
             turn = max(0.001, 0.02 / max(1, len(self._calls)))
             ended: Ended = [(number, done) for number, call in self._calls.items()
                             if (done := call.result(turn)) is not None]
@@ -86,7 +86,7 @@ class Processes:
 
 
 def make(engine: str, nodes: int | None = None, address: str | None = None, program: str | None = None) -> Engine:
-    """"processes", "ray" or "dask"."""
+    """Make an engine: "processes", "ray" or "dask"."""
     if engine == "processes":
         if address:
             raise UsageError("--address is that of a cluster; leave it out, or give --engine ray or dask")

@@ -1,4 +1,4 @@
-"""What is to be done: videos, each whole or in chunks, and where everything is."""
+"""The work of a job: videos, whole or in chunks, and the locations of all files."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ VIDEO_SUFFIXES = frozenset(".mkv .mp4 .mov .webm .avi .ts .m2ts .mts .mpg .mpeg 
 OUTPUT_OPTIONS = ("at", "planes", "codec", "crf", "preset", "bitrate", "encoder-options", "encoder-threads", "format")
 OUTPUT_FLAGS = ("no-audio", "no-autorotate", "treat-as-progressive")
 LOCK = "driver.lock"
-ENCODER_THREADS = "4"  # as `millrace plan` has it: `millrace batch` would ask the machine
+ENCODER_THREADS = "4"  # same as in `millrace plan`; `millrace batch` would ask the machine
 
 
 @dataclasses.dataclass
 class Task:
-    """A call of the millrace program, and what it is for."""
+    """A call of the millrace program and its purpose."""
 
     kind: str  # "fetch", "plan", "chunk", "join", "batch", "store"
     words: list[str]
     videos: list[Video]
     chunk: int = -1
     frames: int = 0
-    failures: int = 0  # that were its own
-    lost: int = 0  # with the machine it ran on
-    not_on: str = ""  # the node where it failed last
-    then: Task | None = None  # what can be done once this one is
-    copied: bool = False  # begun on two nodes at once
+    failures: int = 0  # of the task itself
+    lost: int = 0  # times its machine was lost
+    not_on: str = ""  # the node of its last failure
+    then: Task | None = None  # the task that can start when this one is done
+    copied: bool = False  # running on two nodes
 
     @property
     def name(self) -> str:
@@ -48,7 +48,7 @@ class Task:
 
 @dataclasses.dataclass
 class Video:
-    """An input and its output: files, or URLs."""
+    """An input and its output: files or URLs."""
 
     input: str
     output: str
@@ -58,19 +58,19 @@ class Video:
     error: str = ""
     frames: int = 0
     chunks: int = 0
-    left: int = 0  # chunks not done yet
-    repaired: bool = False  # parts that did not verify were done again, which is done once
+    left: int = 0  # remaining chunks
+    repaired: bool = False  # damaged parts were redone; this is tried only once
 
     @property
     def source(self) -> str:
-        """The input where the machines of the job have it."""
+        """Location of the input on the machines of the job."""
         if not remote.is_url(self.input):
             return self.input
         return str(self.folder / ("input" + pathlib.PurePosixPath(remote.name_of(self.input)).suffix))
 
     @property
     def target(self) -> str:
-        """The output where they write it."""
+        """Location of the output on the machines of the job."""
         return str(self.folder / ("output" + pathlib.PurePosixPath(remote.name_of(self.output)).suffix)) if remote.is_url(self.output) else self.output
 
     @property
@@ -84,17 +84,17 @@ class Video:
 
 @dataclasses.dataclass
 class Job:
-    """All of it. Everything it leaves behind while it runs is in `folder`, where a later one finds it again."""
+    """A whole job. All intermediate files are in `folder`, from which a later job can resume."""
 
     pipeline: str
     videos: list[Video]
     folder: pathlib.Path
-    options: list[str]  # of `millrace plan` and `millrace batch` alike
+    options: list[str]  # shared by `millrace plan` and `millrace batch`
     chunk_seconds: float
     small_bytes: int
     threads_given: bool
-    lock: IO[bytes] | None = None  # held as long as a driver is at work
-    batches: int = 0  # groups of small videos so far
+    lock: IO[bytes] | None = None  # held while a driver runs
+    batches: int = 0  # number of groups of small videos so far
 
     def let_go(self) -> None:
         if self.lock is not None:
@@ -102,11 +102,11 @@ class Job:
 
     @property
     def learnt(self) -> str:
-        """Where machines put what they learn, for those that begin later."""
+        """File in which machines share what they learn with machines that start later."""
         return str(self.folder / "learnt")
 
     def leave_nothing_new(self) -> None:
-        """Where nothing was begun: folders that hold nothing yet go."""
+        """Remove empty folders if nothing was started."""
         (self.folder / LOCK).unlink(missing_ok=True)
         self.let_go()
         for folder in [*(video.folder for video in self.videos), self.folder]:
@@ -120,7 +120,7 @@ class Job:
         return Task("plan", [*words, *self.options], [video])
 
     def chunk_tasks(self, video: Video) -> list[Task]:
-        """Of a video that has its plan."""
+        """Return the chunk tasks of a planned video."""
         plan = json.loads(pathlib.Path(video.plan).read_text())
         if not plan["chunks"]:
             raise ValueError("no chunks")
@@ -136,7 +136,7 @@ class Job:
         return Task("store", ["store", video.target, video.output], [video])
 
     def fetched(self, task: Task) -> Task:
-        """The task, behind one that fetches what it needs."""
+        """Return the task, or a task that first fetches its input."""
         far = [video for video in task.videos if remote.is_url(video.input)]
         if not far:
             return task
@@ -144,22 +144,22 @@ class Job:
         return Task("fetch", ["fetch", *pairs], task.videos, then=task)
 
     def batch_task(self, videos: list[Video]) -> Task:
-        """Small videos, each as a whole."""
+        """Return a task that processes whole small videos."""
         self.batches += 1
         jobs = self.folder / f"batch-{self.batches:05}.jsonl"
         jobs.write_text("".join(json.dumps({"input": v.source, "pipeline": self.pipeline, "output": v.target.replace("{", "{{").replace("}", "}}")}) + "\n"
                                 for v in videos))
         words = ["batch", "--job-file", str(jobs)]
-        # Those that a plan would pin.
+        # The same number of threads that a plan would fix.
         threads = [] if self.threads_given else ["--encoder-threads", ENCODER_THREADS]
         return Task("batch", [*words, "--resume", "-q", "--json", "-", "--shared", self.learnt, *threads, *self.options], videos)
 
     def is_small(self, video: Video) -> bool:
-        # Names that `millrace batch` would take for patterns are no names to it.
+        # `millrace batch` would take these names for patterns.
         return len(self.videos) > 1 and video.size <= self.small_bytes and not set("*?[") & set(video.source)
 
     def first_tasks(self) -> list[Task]:
-        """Plans of large videos, and small ones in groups, so that a task is worth its beginning."""
+        """Plan large videos and group small ones, so that each task outweighs its start-up cost."""
         waiting = sorted((v for v in self.videos if v.state == "waiting"), key=lambda v: -v.size)
         small = [v for v in waiting if self.is_small(v)]
         tasks = [self.plan_task(v) for v in waiting if not self.is_small(v)]
@@ -203,7 +203,7 @@ def _far_inputs(url: str) -> Iterator[tuple[str, pathlib.PurePath, int]]:
 
 
 def _inputs(given: list[str]) -> Iterator[tuple[str, pathlib.PurePath, int]]:
-    """Files and URLs, each with its name below the output folder, and its size."""
+    """Yield files and URLs, each with its name below the output folder and its size."""
     for name in given:
         if remote.is_url(name):
             yield from _far_inputs(name)
@@ -238,12 +238,12 @@ def _is_folder(name: str) -> bool:
 
 
 def _lock(folder: pathlib.Path) -> IO[bytes]:
-    """One driver at a time; whoever is killed lets go."""
+    """Take the lock that admits one driver at a time. It is released even if the driver is killed."""
     while True:
         lock = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "wb")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Who ended in the meantime may have taken its file away: then it locks nobody out.
+            # An ending driver may have removed the lock file meanwhile. A removed file locks nobody out.
             if os.path.samestat(os.fstat(lock.fileno()), os.lstat(folder / LOCK)):
                 return lock
             lock.close()
@@ -257,7 +257,7 @@ def _lock(folder: pathlib.Path) -> IO[bytes]:
 
 
 def _begin(folder: pathlib.Path, resume: bool, force: bool) -> IO[bytes]:
-    """The folder of the job, empty but where an earlier one is resumed; its lock."""
+    """Create or resume the folder of the job, and return its lock. The folder must be empty unless a job is resumed."""
     if folder.is_symlink():
         raise UsageError(f"{folder}: is a link; remove it")
     if folder.exists() and not (resume or force):
@@ -269,7 +269,7 @@ def _begin(folder: pathlib.Path, resume: bool, force: bool) -> IO[bytes]:
         try:
             for each in folder.iterdir():
                 if each.name == LOCK:
-                    continue  # it is held until the job ends
+                    continue  # held until the job ends
                 if each.is_dir() and not each.is_symlink():
                     shutil.rmtree(each)
                 else:
@@ -283,8 +283,8 @@ def _begin(folder: pathlib.Path, resume: bool, force: bool) -> IO[bytes]:
 def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float = 10, small_bytes: int = 4 << 20,
          suffix: str = ".mkv", resume: bool = False, force: bool = False, options: list[str] | None = None,
          scratch: str | None = None) -> Job:
-    """One input to one output file, or many, or a folder, into a folder. scratch: where plans and parts are while the job goes
-    on; else beside the output, or where an output is a URL, in the working folder."""
+    """Make a job: one input to one output file, or many inputs or a folder into a folder. scratch: folder for plans
+    and parts. By default it is beside the output, or in the working folder if the output is a URL."""
     options = list(options or [])
     several = len(inputs) != 1 or _is_folder(inputs[0])
     far = remote.is_url(output)
@@ -340,7 +340,7 @@ def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float 
             lock.close()
         raise RunError(f"{error.filename}: {error.strerror}") from None
     if resume:
-        # An output comes into being whole, so that one that is there is done.
+        # Outputs appear only when complete, so an existing one is done.
         for video in done:
             video.state = "done"
             shutil.rmtree(video.folder, ignore_errors=True)

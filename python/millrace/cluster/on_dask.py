@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster. See engines.py for what an engine has."""
+"""Engine for the workers of a Dask cluster. See engines.py for the interface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .._millrace import UsageError
 from .program import Call, Done, Ended, one_line
 
 MORE_WORKERS = "millrace-more-workers"  # a resource that no worker has
-# Dask's adapt() takes such a task for half a second of work, and wants a worker for each five: so many stand for a chunk.
+# Dask's adapt() assumes half a second of work per such task and asks for a worker per five seconds. This many tasks stand
+# for one chunk.
 ASKS_A_TASK = 10
 MOST_ASKS = 1000
 
@@ -21,7 +22,7 @@ def _nothing() -> None:
 
 
 def _run_for_dask(program: str | None, words: list[str]) -> Done:
-    """On a worker. Ends early where nobody wants the result any more: cancelled, or the driver is gone."""
+    """Run a call on a worker. Ends early if the call is cancelled or the driver is gone."""
     import distributed
 
     worker, key = distributed.get_worker(), distributed.worker.thread_state.key
@@ -35,7 +36,7 @@ def _run_for_dask(program: str | None, words: list[str]) -> Done:
 
 
 class Dask:
-    """The workers of a Dask cluster: one of each machine, for all its CPUs. Workers may come and go."""
+    """Workers of a Dask cluster, one per machine with all its CPUs. Workers may come and go."""
 
     def __init__(self, address: str | None = None, program: str | None = None) -> None:
         try:
@@ -53,8 +54,8 @@ class Dask:
         except (OSError, ValueError, TypeError) as error:
             raise UsageError(f"there is no Dask cluster to join at {address}: {one_line(error)}") from None
         self._program = program
-        self._workers: dict[str, str] = {}  # of each machine one, by its address
-        self._asks: list[Any] = []  # tasks that nobody can run: for adapt(), which goes by what waits
+        self._workers: dict[str, str] = {}  # one address per machine
+        self._asks: list[Any] = []  # tasks that cannot run; adapt() scales by the waiting tasks
         self._asked: dict[str, Any] = {}
         self._trusted: set[str] = set()
         self._numbers = itertools.count()

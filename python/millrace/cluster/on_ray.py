@@ -1,4 +1,4 @@
-"""The nodes of a Ray cluster. See engines.py for what an engine has."""
+"""Engine for the nodes of a Ray cluster. See engines.py for the interface."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from . import program as _program
 from .._millrace import UsageError
 from .program import Call, Done, Ended, one_line
 
-IDLE_SECONDS = 30.0  # for which an actor is kept on a node that nothing is left for
-LEAST_BETWEEN = 2.0  # seconds, of what the autoscaler is asked for
+IDLE_SECONDS = 30.0  # time before the actor of an idle node is ended if no task is left for it
+LEAST_BETWEEN = 2.0  # minimum seconds between requests to the autoscaler
 
 
 class _RayNode:
@@ -39,11 +39,11 @@ class _RayNode:
 
 
 class Ray:
-    """The nodes of a Ray cluster: one actor each, with all its CPUs. Nodes may come and go."""
+    """Nodes of a Ray cluster, with one actor each that holds all CPUs. Nodes may come and go."""
 
     def __init__(self, address: str | None = None, program: str | None = None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        # Read when Ray is loaded; where it is already, whoever loaded it has chosen.
+        # Ray reads this when it is loaded. If it is loaded already, the program that loaded it has chosen.
         if "ray" not in sys.modules:
             os.environ.setdefault("RAY_AUTH_MODE", "token")
         try:
@@ -65,21 +65,21 @@ class Ray:
         self._program = program
         self._actors: dict[str, Any] = {}
         self._ids: dict[str, str] = {}
-        self._asked: dict[str, Any] = {}  # nodes that have not yet told their versions
-        self._trusted: set[str] = set()  # that have
+        self._asked: dict[str, Any] = {}  # nodes that have not yet reported their versions
+        self._trusted: set[str] = set()  # nodes whose versions match
         self._numbers = itertools.count()
         self._calls: dict[int, tuple[str, Any]] = {}
         self._looked = 0.0
         self._cpus: dict[str, int] = {}
         self._wanted = 1
-        self._released: set[str] = set()  # nodes of which the actor was ended, as there was nothing to do
+        self._released: set[str] = set()  # nodes whose actor was ended because no work was left
         self._busy_at: dict[str, float] = {}
         self._requested: list[dict[str, int]] = []
         self._requested_at = 0.0
         self._look()
 
     def _look(self) -> None:
-        """Who is there."""
+        """Update the known nodes."""
         if time.monotonic() - self._looked < 1 and self._ids:
             return
         self._looked = time.monotonic()
@@ -103,17 +103,17 @@ class Ray:
         self._busy_at.update(dict.fromkeys(busy, now))
         if tasks <= len(busy):
             for name in [name for name in self._actors if name not in busy and now - self._busy_at[name] > IDLE_SECONDS]:
-                self._ray.kill(self._actors.pop(name))  # so that its node may go
+                self._ray.kill(self._actors.pop(name))  # so that its node can be released
                 self._asked.pop(name, None)
                 self._trusted.discard(name)
                 self._released.add(name)
-        # Nodes that are busy stay; what waits wants more, as large as those that are there.
+        # Keep busy nodes. For waiting tasks, ask for more nodes of the usual size.
         usual = sorted(self._cpus.values())[len(self._cpus) // 2] if self._cpus else 1
         self._request([{"CPU": self._cpus[name]} for name in sorted(busy) if name in self._cpus] +
                       [{"CPU": usual}] * min(1000, tasks - len(busy)))
 
     def _request(self, bundles: list[dict[str, int]]) -> None:
-        """What the cluster should have room for, whoever uses it; where no autoscaler is, nobody reads it."""
+        """Request capacity from the autoscaler for all users of the cluster. Without an autoscaler this has no effect."""
         if bundles == self._requested or time.monotonic() - self._requested_at < LEAST_BETWEEN:
             return
         from ray.autoscaler.sdk import request_resources
@@ -133,7 +133,7 @@ class Ray:
         return [name for name in self._actors if name in self._trusted]
 
     def versions(self) -> dict[str, dict[str, str]]:
-        # All that are there are asked before anything begins; those that come later are not waited for.
+        # Before the start, all nodes are asked for their versions. Nodes that join later are not waited for.
         first = not self._trusted and not self._asked
         for name, actor in self._actors.items():
             if name not in self._trusted and name not in self._asked:
@@ -149,7 +149,7 @@ class Ray:
             except self._ray.exceptions.RayTaskError as error:
                 raise UsageError(f"{name}: {error.cause}") from None
             except self._ray.exceptions.RayError:
-                self._actors.pop(name, None)  # lost; a new one, where the node itself is still there
+                self._actors.pop(name, None)  # lost; start a new one if the node is still there
                 self._looked = 0
                 continue
             self._trusted.add(name)
@@ -177,7 +177,7 @@ class Ray:
                 ended.append((number, Done(1, "", str(error.cause), 0)))
             except self._ray.exceptions.RayError:
                 ended.append((number, None))
-                self._actors.pop(node, None)  # a new one, where the node itself is still there
+                self._actors.pop(node, None)  # start a new one if the node is still there
                 self._looked = 0
         return ended
 

@@ -1,4 +1,4 @@
-"""Calls the millrace program, so that it ends with whoever calls it."""
+"""Calls the millrace program. The program ends when its caller ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclasses.dataclass(frozen=True)
 class Done:
-    """What a call came to. code: as of subprocess; below 0 where it was killed."""
+    """The result of a call. code: as in subprocess; negative if the program was killed by a signal."""
 
     code: int
     out: str
@@ -33,7 +33,7 @@ class Done:
         return self.error.strip().splitlines()[-1].removeprefix("millrace: ") if self.error.strip() else f"ended with {self.code}"
 
 
-# Calls that ended, by their numbers; None where the node was lost.
+# Ended calls by number. None if the node was lost.
 Ended = list[tuple[int, "Done | None"]]
 
 
@@ -43,7 +43,7 @@ def one_line(error: Exception) -> str:
 
 
 def find(program: str | None = None) -> str:
-    """The millrace program: as given, or by $MILLRACE_PROGRAM, or on the PATH."""
+    """Find the millrace program: the argument, else $MILLRACE_PROGRAM, else the PATH."""
     wanted = program or os.environ.get("MILLRACE_PROGRAM") or "millrace"
     found = shutil.which(wanted)
     if found is None:
@@ -53,23 +53,23 @@ def find(program: str | None = None) -> str:
 
 
 def versions(program: str | None = None) -> dict[str, str]:
-    """What all machines of a job must have alike."""
+    """Versions that must be equal on all machines of a job."""
     told = subprocess.run([find(program), "--version"], capture_output=True, text=True, check=True).stdout
     return {"millrace": told.split()[-1], "Python": platform.python_version()}
 
 
 def _command(program: str, words: list[str]) -> list[str]:
-    """Files that are reached by a URL are fetched and stored by a program of this package."""
+    """Return the command. URLs are fetched and stored by a program of this package."""
     if words[0] in ("fetch", "store"):
         return [sys.executable, "-m", "millrace.cluster.remote", *words]
     return [program, *words]
 
 
 class Call:
-    """One call under way."""
+    """A running call."""
 
     def __init__(self, program: str, words: list[str], cpus: set[int] | None = None) -> None:
-        # Secrets are not for the command line, which everybody on the machine can read.
+        # Pass secrets in the environment. All users of the machine can read the command line.
         own = dict(word.split("=", 1) for word in words if word.startswith("MILLRACE_TOKEN="))
         words = [word for word in words if not word.startswith("MILLRACE_TOKEN=")]
         caller = os.getpid()
@@ -77,7 +77,7 @@ class Call:
 
         def in_child() -> None:
             libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != caller:  # gone already
+            if os.getppid() != caller:  # the caller has already ended
                 os._exit(1)
             if cpus:
                 os.sched_setaffinity(0, cpus)
@@ -92,7 +92,7 @@ class Call:
         return self._process.pid
 
     def result(self, timeout: float | None = None) -> Done | None:
-        """None where it is not done in time."""
+        """Return the result, or None after the timeout."""
         try:
             out, error = self._process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:

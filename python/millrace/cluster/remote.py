@@ -1,9 +1,9 @@
-"""Files that are reached by a URL, through fsspec, where that is installed: s3://, gs://, sftp://, ...
+"""Files reached by URL through fsspec, if it is installed: s3://, gs://, sftp://, ...
 
-A video by URL is fetched as a whole to where the machines of a job work, and an output is written back as a whole: it comes
-into being under its name, or not at all.
+An input is fetched as a whole to the scratch folder of the job. An output is stored as a whole: it appears under
+its name complete, or not at all.
 
-As a program, which nodes call:  python -m millrace.cluster.remote fetch URL FILE...  |  store FILE URL...
+Nodes call it as a program:  python -m millrace.cluster.remote fetch URL FILE...  |  store FILE URL...
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 
 from .._millrace import RunError, UsageError
 
-# Where an object comes into being whole, and renaming would copy it.
+# Stores in which an object appears only when complete, and in which renaming would copy it.
 _OBJECT_STORES = frozenset("s3 s3a gs gcs az abfs abfss adl oss oci".split())
 
 
 def is_url(name: str) -> bool:
-    """Names of files that are there are not."""
+    """Return whether a name is a URL. The name of an existing file is not."""
     scheme = name.split("://", 1)[0]
     return "://" in name and scheme.replace("+", "").replace("-", "").replace(":", "").isalnum() and not os.path.exists(name)
 
 
 def name_of(url: str) -> str:
-    """Of the file itself, as "a.mkv" of "https://host/films/a.mkv?key=x.y"."""
+    """Return the file name: "a.mkv" for "https://host/films/a.mkv?key=x.y"."""
     first = url.split("::")[0]
     if first.startswith(("http://", "https://")):
         first = urllib.parse.urlsplit(first).path
@@ -41,7 +41,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _open(url: str) -> tuple[Any, str]:
-    """The file system, and the path in it."""
+    """Return the file system and the path in it."""
     try:
         import fsspec
     except ImportError:
@@ -60,11 +60,11 @@ def _protocols(fs: Any) -> set[str]:
 
 
 def size(url: str) -> int | None:
-    """Of a file; None where there is none."""
+    """Return the size of a file, or None if it does not exist."""
     fs, path = _open(url)
     try:
         return int(fs.info(path)["size"] or 0) if fs.isfile(path) else None
-    except Exception as error:  # of whatever kind of file system it is
+    except Exception as error:  # file systems raise exceptions of many types
         raise RunError(f"{url}: {_one_line(error)}") from None
 
 
@@ -81,7 +81,7 @@ def is_folder(url: str) -> bool:
 
 
 def files_below(url: str) -> list[tuple[str, str]]:
-    """Files of a folder and of those in it: the URL of each, and its name below the folder."""
+    """Return (URL, name below the folder) of all files in a folder and its subfolders."""
     if "::" in url:
         raise UsageError(f"{url}: of a URL in a URL only single files can be given")
     fs, path = _open(url)
@@ -101,7 +101,7 @@ def remove(url: str) -> None:
 
 
 def fetch(url: str, to: str) -> None:
-    """Under its name once it is whole."""
+    """Fetch a file. It appears under its name when complete."""
     fs, path = _open(url)
     part = f"{to}.{uuid.uuid4().hex[:8]}.part"
     try:
@@ -120,7 +120,8 @@ def fetch(url: str, to: str) -> None:
 
 
 def store(file: str, url: str) -> None:
-    """Comes into being whole: where a file grows under its name, it has another one until it is written."""
+    """Store a file so that it appears complete. If the file system shows growing files, it is written under another
+    name and renamed."""
     fs, path = _open(url)
     whole_at_once = bool(_protocols(fs) & _OBJECT_STORES)
     folder, name = posixpath.split(path)
@@ -144,7 +145,8 @@ def store(file: str, url: str) -> None:
 
 
 def main(words: list[str]) -> int:
-    """Pairs of words: from where, to where. Of several, those that cannot be had are left out: who needs them says so."""
+    """Run with pairs of words, from and to. If there are several, files that cannot be fetched are skipped, and the
+    command that needs them reports them."""
     act = {"fetch": fetch, "store": store}[words[0]]
     codes = []
     for source, target in zip(words[1::2], words[2::2]):

@@ -1,4 +1,4 @@
-"""A job as one page: which node did what, and when."""
+"""Report of a job on one page: which node did what, and when."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROW = 28
 
 
 def page(job: Job) -> str:
-    """HTML that needs nothing else: no script, no other file."""
+    """Return self-contained HTML without scripts."""
     progress, events = job.progress, job.events
     nodes = sorted({event.node for event in events})
     end = max([event.ended for event in events], default=1.0) or 1.0
