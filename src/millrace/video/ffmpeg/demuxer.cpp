@@ -14,8 +14,8 @@
 namespace millrace::video {
 namespace {
 
-// A demuxer of bare H.264 or HEVC knows its one stream without looking into it. Probing would decode some
-// twenty frames and throw them away. By name: the flag that says that there are no timestamps is FFmpeg 6's.
+// A demuxer of raw H.264 or HEVC knows its single stream without probing, which would decode some twenty
+// frames and discard them. Checks the name, because the flag for formats without timestamps needs FFmpeg 6.
 bool is_elementary_stream(const AVFormatContext& format) {
   const std::string_view name = format.iformat->name;
   return format.nb_streams == 1 && (name == "h264" || name == "hevc");
@@ -34,7 +34,7 @@ Status Demuxer::open() {
   if (bridge_.io() == nullptr) return failure("{}: out of memory", name_);
   if (Status looked = look_at_start(); !looked) return looked;
   if (Status opened = open_container(false); !opened) return opened;
-  // Sound that begins later than FFmpeg looks is worth a second look.
+  // Sound may begin later than FFmpeg's probing reaches, so look a second time.
   if (side_ && bridge_.file().is_regular() && has_unknown_sound() &&
       avio_seek(bridge_.io(), 0, SEEK_SET) == 0)
     if (Status opened = open_container(true); !opened) return opened;
@@ -43,11 +43,11 @@ Status Demuxer::open() {
   stream_ = container_->streams[index];
   if (side_) side_->describe(*container_, *stream_);
   choose_streams(index);
-  // .mp4 tells durations, of which one clock is made.
+  // .mp4 stores durations, which give one continuous clock.
   clock_may_jump_ = !elementary_ && !std::string_view(container_->iformat->name).starts_with("mov");
   looks_behind_ =
       bridge_.file().is_regular() && std::string_view(container_->iformat->name).contains("matroska");
-  // Apple's own way, of which FFmpeg tells by this name alone.
+  // Apple's own encryption, which FFmpeg shows only by this tag.
   if (stream_->codecpar->codec_tag == MKTAG('d', 'r', 'm', 'i'))
     return failure("{}: its video is encrypted (FairPlay); give one that is not", name_);
   return {};
@@ -61,7 +61,7 @@ bool Demuxer::has_unknown_sound() const {
   return false;
 }
 
-// thorough: looks into the file for as long as a user can be made to wait.
+// thorough: probes much more of the file, at the limit of what a user may have to wait for.
 Status Demuxer::open_container(bool thorough) {
   const auto unreadable = [&](int code) -> Status {
     if (const auto error = read_error()) return std::unexpected(*error);
@@ -78,16 +78,17 @@ Status Demuxer::open_container(bool thorough) {
   context->opaque = &messages_;
   FfmpegPtr<AVDictionary> options;
   named_.guard(*context, options);
-  // Frees the context when it fails.
+  // avformat_open_input() frees the context if it fails.
   AVDictionary* left = options.release();
-  // An MPEG transport stream can list its streams anew at any place; only with this FFmpeg looks there.
+  // An MPEG transport stream can list its streams again at any point. FFmpeg checks that only with this
+  // option.
   if (thorough) av_dict_set(&left, "scan_all_pmts", "1", 0);
   const int opened = avformat_open_input(&context, name_.c_str(), kind, &left);
   options.reset(left);
   if (opened < 0) return unreadable(opened);
   container_.reset(context);
   elementary_ = is_elementary_stream(*context);
-  // Headers and indices that are not as they should be take no frame away.
+  // Errors in headers and indices do not cost any frame, so ignore them.
   [[maybe_unused]] const auto of_headers = messages_.take();
   if (thorough) {
     context->probesize = std::int64_t{64} << 20;
@@ -114,7 +115,7 @@ std::optional<Error> Demuxer::read_error() const {
   if (bridge_.error()) return bridge_.error();
   if (named_.error()) return named_.error();
   if (unreadable_) return unreadable_;
-  // FFmpeg has ended a wait of its own.
+  // FFmpeg ended one of its own waits.
   if (bridge_.file().is_stopped()) return Error{ErrorKind::interrupted, name_ + ": reading was stopped"};
   return std::nullopt;
 }
@@ -167,7 +168,8 @@ void Demuxer::forget_place(std::int64_t time) {
   if (side_) side_->forget_waiting();
 }
 
-// Such files are searched by their clock. Whether it runs back anywhere is seen by samples; loses the place.
+// These files are searched by their clock. Checks samples of the file for times that run back. Loses the read
+// position.
 bool Demuxer::has_one_clock() {
   if (has_one_clock_ || !clock_.jumps().empty()) return has_one_clock_;
   constexpr int samples = 32;
@@ -190,8 +192,8 @@ bool Demuxer::has_one_clock() {
   return has_one_clock_ = true;
 }
 
-// As seek(), by reading from the beginning: where a clock runs back, only what comes before a packet tells
-// its time.
+// Like seek(), but reads from the start: if a clock runs back, the time of a packet depends on everything
+// before it.
 bool Demuxer::read_through(std::int64_t time) {
   if (av_seek_frame(container_.get(), -1, 0, AVSEEK_FLAG_BYTE) < 0) return false;
   forget_place(time);
@@ -214,8 +216,8 @@ bool Demuxer::read_through(std::int64_t time) {
   return true;
 }
 
-// To behind the last packet that was read. Where FFmpeg knows of no index, it looks for a time by reading,
-// and stays at the end of the file if there is none.
+// Returns to the position after the last packet read. Needed if seeking failed: without an index FFmpeg
+// searches by reading, and stays at the end of the file if it finds nothing.
 void Demuxer::go_back() {
   const int main = stream_->index;
   container_.reset();
@@ -253,11 +255,11 @@ void Demuxer::complete_side_streams() {
   }
 }
 
-// Whether what was read is enough to tell whether the first of it is whole.
+// Whether enough was read to tell whether the first packet in ahead_ is intact.
 bool Demuxer::knows_next() const {
   if (ahead_.empty()) return false;
   if (ahead_.back().outcome == Outcome::end) return true;
-  constexpr std::size_t enough = 16;  // pictures without a checksum that holds: there are none
+  constexpr std::size_t enough = 16;  // without a valid checksum in so many packets, the stream has none
   if (stream_->codecpar->codec_id == AV_CODEC_ID_FFV1 && !has_checksums_ && packets_ < enough) return false;
   return !looks_behind_ || ahead_.size() > 1;
 }
@@ -286,7 +288,7 @@ void Demuxer::read_ahead() {
   }
   const bool placed = next.outcome == Outcome::packet && packet->pos >= 0;
   if (auto said = message_before(placed ? std::optional(packet->pos) : std::nullopt)) {
-    // What is wrong seldom begins just where it is noticed.
+    // Damage usually starts before the place at which it is noticed.
     if (looks_behind_ && !ahead_.empty() && !ahead_.back().damage) ahead_.back().damage = said;
     if (next.outcome == Outcome::packet)
       next.gap = std::move(said);
@@ -305,10 +307,11 @@ void Demuxer::read_ahead() {
   ahead_.push_back(std::move(next));
 }
 
-// What reading a packet came to, where FFmpeg's code does not tell; why in words, if nobody could read it.
+// Replaces FFmpeg's result of reading a packet if its code is misleading. Sets unreadable_ if no program
+// could read the file.
 int Demuxer::explained(int code, const AVPacket* packet) {
   const std::string_view kind = container_ ? container_->iformat->name : "";
-  // A demuxer goes on without what it may not open.
+  // A demuxer goes on without files that it may not open.
   if (code >= 0 && read_error()) return AVERROR(EACCES);
   if (code >= 0) {
     if (av_packet_get_side_data(packet, AV_PKT_DATA_ENCRYPTION_INFO, nullptr) == nullptr) return code;
@@ -317,7 +320,7 @@ int Demuxer::explained(int code, const AVPacket* packet) {
                                           "-decryption_key KEY -i FILE -c copy OUT.mp4"};
     return AVERROR(EACCES);
   }
-  // It looks for the next part where there is none.
+  // At the end of the file, the demuxer still looks for another part.
   if (kind == "mpjpeg" && code == AVERROR_INVALIDDATA && avio_feof(container_->pb) != 0) return AVERROR_EOF;
   if (packets_ == 0 && kind.starts_with("mov") && !bridge_.file().is_regular()) {
     const AVIndexEntry* const first = avformat_index_get_entry(stream_, 0);
@@ -330,7 +333,7 @@ int Demuxer::explained(int code, const AVPacket* packet) {
   return code;
 }
 
-// The next packet of any stream, on the one clock.
+// Returns the next packet of any stream, on the continuous clock.
 int Demuxer::next_of_file(AVPacket& packet) {
   if (!clock_may_jump_) return av_read_frame(container_.get(), &packet);
   if (unplaced_.empty() && !read_unplaced()) return std::exchange(unplaced_end_, 0);
@@ -344,7 +347,7 @@ int Demuxer::next_of_file(AVPacket& packet) {
   const AVMediaType kind = stream.codecpar->codec_type;
   const bool cover = (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
   const bool dense = (kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO) && !cover;
-  // Pictures are not in the order in which they are shown.
+  // Pictures are not stored in display order, so their presentation times do not help.
   const std::int64_t time =
       packet.dts != AV_NOPTS_VALUE || kind == AVMEDIA_TYPE_VIDEO ? packet.dts : packet.pts;
   std::int64_t by = clock_.moved_by(number);
@@ -370,7 +373,7 @@ bool Demuxer::read_unplaced() {
   return true;
 }
 
-// When the next packet of a stream is decoded, by the file's clock; none where there is none within reach.
+// Decoding time of the stream's next packet, on the file's clock; none if it is not within reach.
 std::optional<std::int64_t> Demuxer::time_of_next(int stream) {
   constexpr std::size_t most_packets = 1024;
   for (std::size_t i = 0; i < most_packets && (i < unplaced_.size() || read_unplaced()); ++i) {
@@ -382,10 +385,10 @@ std::optional<std::int64_t> Demuxer::time_of_next(int stream) {
   return std::nullopt;
 }
 
-// The next packet of the video; those of other streams before it are handed on.
+// Reads the next packet of the video and passes on packets of other streams before it.
 //
-// In a file whose index tells where each packet is, other streams may be missing where the video is still
-// whole. So where reading fails it goes on without them, unless a packet of the video is what is missing.
+// If an index tells where each packet is, the video may be intact although other streams are missing. So if
+// reading fails, it goes on without the other streams, unless a video packet is missing.
 int Demuxer::read_packet(AVPacket& packet) {
   int failed = 0;
   std::vector<FfmpegMessages::Message> said;
@@ -431,14 +434,14 @@ bool Demuxer::may_do_without_side() const {
   return side_ && !read_error() && std::string_view(container_->iformat->name).starts_with("mov");
 }
 
-// Whether the last packet is the last one of the index.
+// Whether the last packet read is the last in the index.
 bool Demuxer::has_all_video() const {
   const int entries = avformat_index_get_entries_count(stream_);
   return last_dts_ && entries > 0 &&
          av_index_search_timestamp(stream_, *last_dts_, AVSEEK_FLAG_ANY) == entries - 1;
 }
 
-// Whether the index has nothing between the last packet and this one.
+// Whether the index has no packet between the last one and this one.
 bool Demuxer::follows_last(const AVPacket& packet) const {
   const auto place = [&](std::int64_t dts) {
     return av_index_search_timestamp(stream_, dts, AVSEEK_FLAG_ANY);
@@ -446,7 +449,8 @@ bool Demuxer::follows_last(const AVPacket& packet) const {
   return place(packet.dts) == (last_dts_ ? place(*last_dts_) + 1 : 0);
 }
 
-// What was said of places before this one, or of any.
+// Returns the first message about positions up to this one (all positions if none is given), and removes
+// those messages.
 std::optional<std::string> Demuxer::message_before(std::optional<std::int64_t> position) {
   std::optional<std::string> said;
   std::erase_if(heard_, [&](FfmpegMessages::Message& message) {

@@ -1,4 +1,5 @@
-// Demuxer: the packets of a file's video, each checked for being whole, and those beside it as they are.
+// Demuxer: reads the video packets of a file and checks each for damage. Packets of other streams pass
+// unchecked.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -18,10 +19,10 @@
 
 namespace millrace::video {
 
-// One thread at a time; cancel() from any.
+// Use it from one thread at a time; call cancel() from any.
 class Demuxer {
  public:
-  // Reads headers. Errors name the file. Packets of other streams go to `side`, where there is one.
+  // Reads the headers. Errors name the file. Packets of other streams go to `side`, if given.
   [[nodiscard]] static Result<std::unique_ptr<Demuxer>> open(std::unique_ptr<InputFile> file,
                                                              std::shared_ptr<SideStreams> side = nullptr);
 
@@ -29,32 +30,31 @@ class Demuxer {
   struct Read {
     Outcome outcome = Outcome::end;
     FfmpegPtr<AVPacket> packet;
-    std::optional<std::string> damage;  // what is wrong with the packet, or with how the file ends
-    std::optional<std::string> gap;     // why something may be missing before the packet, which is whole
+    std::optional<std::string> damage;  // of the packet, or of the end of the file
+    std::optional<std::string> gap;     // why packets may be missing before this one, which is intact
   };
-  // The next packet of the video, also where it is damaged.
+  // Returns the next packet of the video, even if it is damaged.
   [[nodiscard]] Read read();
 
-  // The next packet is of a key frame that is decoded at `time` or before, in units of the stream, so far as
-  // the file tells. False, and nothing has changed, where that cannot be.
+  // Seeks to a keyframe that is decoded at `time` or before, in units of the stream, according to the file.
+  // Returns false, with nothing changed, if that is impossible.
   [[nodiscard]] bool seek(std::int64_t time);
-  // How many packets of the video a file has, if its rest is like what was read so far; of interlaced H.264
-  // that may be twice as many as frames. None of a pipe, of what has grown since it was opened, and after
-  // seek().
+  // Estimates the number of video packets from the part read so far. Interlaced H.264 may have two packets
+  // per frame. None for pipes, for files that grew since they were opened, and after seek().
   [[nodiscard]] std::optional<std::int64_t> packets_expected() const;
-  // Where its clock ran back so far. Times are those of one clock (see clock_jumps.h).
+  // Where the file's clock ran back so far. All times here are on the continuous clock (see clock_jumps.h).
   [[nodiscard]] const std::vector<ClockJumps::Jump>& clock_jumps() const { return clock_.jumps(); }
-  // How often it is played, where it is an animation that says so (see loop_count.h).
+  // The loop count of an animation, if stated (see loop_count.h).
   [[nodiscard]] std::optional<std::uint32_t> loop_count() const { return loop_count_; }
-  // Reads on, as far as sound is wanted.
+  // Reads on as long as sound is missing.
   void complete_side_streams();
 
   [[nodiscard]] AVFormatContext& container() { return *container_; }
   [[nodiscard]] AVStream& stream() { return *stream_; }
-  // Whether it is bare H.264 or HEVC: without timestamps, and not probed.
+  // Whether this is a raw bitstream of H.264 or HEVC: no timestamps and no probing.
   [[nodiscard]] bool is_elementary() const { return elementary_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  // Why the file could not be read, as opposed to what is wrong with its content.
+  // Why the file could not be read, as opposed to damage in its content.
   [[nodiscard]] std::optional<Error> read_error() const;
   void cancel() { bridge_.file().cancel(); }
 
@@ -85,30 +85,30 @@ class Demuxer {
   void check_checksums(Read& read);
 
   std::string name_;
-  FfmpegMessages messages_;  // behind the container, which speaks until it is closed
-  InputBridge bridge_;       // behind the container, which reads from it
-  NamedFiles named_;         // behind the container, which opens them
+  FfmpegMessages messages_;  // declared after the container, which logs until it is closed
+  InputBridge bridge_;       // declared after the container, which reads from it
+  NamedFiles named_;         // declared after the container, which opens files by it
   FfmpegPtr<AVFormatContext> container_;
-  std::shared_ptr<SideStreams> side_;  // none: other streams are not read, or no longer
+  std::shared_ptr<SideStreams> side_;  // null: other streams are not read, or no longer
   AVStream* stream_ = nullptr;
   bool elementary_ = false;
-  bool looks_behind_ = false;                // damage behind a packet makes it doubtful itself
-  bool has_checksums_ = false;               // FFV1 only: shows by the first packet for which they hold
+  bool looks_behind_ = false;                // damage after a packet makes the packet doubtful, too
+  bool has_checksums_ = false;               // FFV1 only: set at the first packet with valid checksums
   std::size_t packets_ = 0;                  // read so far
-  std::size_t packets_since_seek_ = 0;       // of them
-  std::optional<std::int64_t> sought_time_;  // of the last seek that was one
-  std::optional<Error> unreadable_;          // why what is there cannot be read by anybody
-  std::optional<std::int64_t> last_dts_;     // of them
-  std::int64_t bytes_read_ = 0;              // of the file, to the end of the last of them
-  bool sought_ = false;                      // so that they are not all there are up to there
+  std::size_t packets_since_seek_ = 0;       // read since the last seek
+  std::optional<std::int64_t> sought_time_;  // target of the last successful seek
+  std::optional<Error> unreadable_;          // why no program can read the file
+  std::optional<std::int64_t> last_dts_;     // of the last packet read
+  std::int64_t bytes_read_ = 0;              // file position after the last packet read
+  bool sought_ = false;                      // after a seek: packets_ no longer covers all of bytes_read_
   bool clock_may_jump_ = false;
-  bool has_one_clock_ = false;  // is known to
+  bool has_one_clock_ = false;  // known to have one continuous clock
   ClockJumps clock_;
-  std::deque<FfmpegPtr<AVPacket>> unplaced_;    // read, not yet put on the one clock
-  int unplaced_end_ = 0;                        // FFmpeg's code of why no more could be read
-  std::deque<Read> ahead_;                      // read, not yet delivered
-  std::vector<FfmpegMessages::Message> heard_;  // of places whose packets were not read yet
-  std::optional<std::uint64_t> expected_size_;  // of the file, where it says so itself
+  std::deque<FfmpegPtr<AVPacket>> unplaced_;    // read, but not yet placed on the continuous clock
+  int unplaced_end_ = 0;                        // FFmpeg's code for the end of reading
+  std::deque<Read> ahead_;                      // read, but not yet delivered
+  std::vector<FfmpegMessages::Message> heard_;  // about positions whose packets are not read yet
+  std::optional<std::uint64_t> expected_size_;  // file size stated in the file itself
   std::optional<std::uint32_t> loop_count_;
 };
 

@@ -120,7 +120,7 @@ class FfmpegReader final : public FrameReader {
  private:
   [[nodiscard]] const std::string& name() const { return demuxer_->name(); }
 
-  // The picture of a song, which has no rate.
+  // Cover art of a song, which has no frame rate.
   [[nodiscard]] bool is_cover() const {
     return (demuxer_->stream().disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
   }
@@ -129,7 +129,8 @@ class FfmpegReader final : public FrameReader {
     return std::string_view(demuxer_->container().iformat->name).starts_with("mov");
   }
 
-  // Where it is no frame duration. Containers round it; and may give it for a field.
+  // The frame's own duration, if it is not one frame duration. Containers round durations, and some state
+  // that of a field.
   [[nodiscard]] std::optional<std::int64_t> unusual_duration(const AVFrame& picture) const {
     const AVRational unit = demuxer_->stream().time_base;
     if (!format_.has_timestamps() || unit.num <= 0 || unit.den <= 0) return std::nullopt;
@@ -137,7 +138,7 @@ class FfmpegReader final : public FrameReader {
     std::int64_t own = packet_duration(picture);
     const AVStream& stream = demuxer_->stream();
     if (is_cover()) own = av_rescale_q(demuxer_->container().duration, AV_TIME_BASE_Q, unit);
-    // .mp4 stores it of the packet that is decoded last, which need not be shown last.
+    // .mp4 stores the duration of the packet decoded last, which may not be shown last.
     const bool last = stream.nb_frames == index_ + 1 && stream.start_time == 0 && stream.duration > 0;
     if (last && is_mov() && picture.best_effort_timestamp != AV_NOPTS_VALUE)
       own = stream.duration - picture.best_effort_timestamp;
@@ -157,15 +158,15 @@ class FfmpegReader final : public FrameReader {
     if (format_.has_timestamps()) decoder_->put_in_order(frame_duration());
   }
 
-  // A container says it, or probing, which bare streams do without: pictures of H.264 are progressive unless
-  // they say that they are not.
+  // The container states it, or probing finds it. Raw bitstreams are not probed: H.264 pictures are
+  // progressive unless they say otherwise.
   [[nodiscard]] AVFieldOrder field_order_of(const AVStream& stream) const {
     const AVCodecParameters& coded = *stream.codecpar;
     const bool untold = coded.field_order == AV_FIELD_UNKNOWN && demuxer_->is_elementary();
     return untold && coded.codec_id == AV_CODEC_ID_H264 ? AV_FIELD_PROGRESSIVE : coded.field_order;
   }
 
-  // What the first picture says, completed from the container.
+  // Derives the format from the first picture, completed from the container.
   [[nodiscard]] Status adopt_format() {
     AVFrame& picture = decoder_->picture();
     const auto pixels = static_cast<AVPixelFormat>(picture.format);
@@ -185,7 +186,7 @@ class FfmpegReader final : public FrameReader {
       format_.rate_numerator = best.num;
       format_.rate_denominator = best.den;
     }
-    // Bare streams carry no time of their own.
+    // Raw bitstreams carry no times.
     if (!demuxer_->is_elementary() && stream.time_base.num > 0 && stream.time_base.den > 0) {
       format_.time_base_numerator = stream.time_base.num;
       format_.time_base_denominator = stream.time_base.den;
@@ -195,7 +196,7 @@ class FfmpegReader final : public FrameReader {
     Properties properties = read_stream_properties(stream, picture);
     if (const auto times = demuxer_->loop_count()) set_loop_count(properties, *times);
     Orientation orientation;
-    // Fields are rows, and cannot be turned.
+    // Fields are rows, so interlaced frames cannot be rotated.
     if (const auto asked = orientation_of(properties);
         asked && options_.autorotate && !format_.is_interlaced()) {
       orientation = *asked;
@@ -222,8 +223,8 @@ class FfmpegReader final : public FrameReader {
     return convert_from(pixels, with_tags_of(picture, *mapping, picture_format_));
   }
 
-  // A format of the same times for what a picture says otherwise: its samples, colours, shape and fields. RGB
-  // becomes what it is asked to be.
+  // `like` with the picture's own samples, colours, aspect ratio and fields, and the same timing. RGB gets
+  // the samples asked for.
   [[nodiscard]] FrameFormat with_tags_of(const AVFrame& picture, const PixelMapping& mapping,
                                          const FrameFormat& like) const {
     FrameFormat format = like;
@@ -244,7 +245,7 @@ class FfmpegReader final : public FrameReader {
     return format;
   }
 
-  // From pictures of these pixels that say so of themselves, to what frames are.
+  // Sets up the conversion from pictures of these pixels and tags to the format of the frames.
   [[nodiscard]] Status convert_from(AVPixelFormat pixels, const FrameFormat& now) {
     const bool rgb = from_ffmpeg(pixels)->rgb;
     FrameFormat to = picture_format_;
@@ -260,7 +261,7 @@ class FfmpegReader final : public FrameReader {
     return {};
   }
 
-  // What a picture says that its video did not say before: refused, converted to that, or named.
+  // Handles tags of a picture that differ from the video's: refuses, converts or reports them.
   [[nodiscard]] Status heed_changes(const AVFrame& picture, Frame& frame) {
     const auto pixels = static_cast<AVPixelFormat>(picture.format);
     const auto mapping = from_ffmpeg(pixels);
@@ -318,17 +319,17 @@ class FfmpegReader final : public FrameReader {
   std::optional<EarlierFrames> earlier_;
   std::unique_ptr<Demuxer> demuxer_;
   std::optional<TimedPictures> decoder_;
-  Losses before_;      // before the last seek
-  bool held_ = false;  // a picture is decoded, but not delivered
+  Losses before_;      // up to the last seek
+  bool held_ = false;  // a picture is decoded but not delivered
   FrameFormat format_;
-  FrameFormat picture_format_;  // as it is decoded, before it is turned
+  FrameFormat picture_format_;  // of decoded pictures, before rotation
   SharedProperties properties_;
   std::vector<std::string> unread_;
   TagChanges changes_;
   Orientation orientation_;
-  AVPixelFormat pixels_ = AV_PIX_FMT_NONE;             // that are converted from
-  ColorRange pixels_range_ = ColorRange::unspecified;  // what they say of it
-  std::optional<RangeChange> range_change_;            // none: their range is that of frames
+  AVPixelFormat pixels_ = AV_PIX_FMT_NONE;             // source of the conversion
+  ColorRange pixels_range_ = ColorRange::unspecified;  // range that the pictures state
+  std::optional<RangeChange> range_change_;            // none: pictures have the range of the frames
   std::unique_ptr<FramePool> pool_;
   FrameConverter converter_;
   std::int64_t index_ = 0;

@@ -11,7 +11,7 @@ extern "C" {
 namespace millrace::video {
 namespace {
 
-// The samples that a demuxer says are to be thrown away, which begin at this packet.
+// Number of samples to discard from the start of this packet on, according to the demuxer.
 std::int64_t samples_to_skip(const AVPacket& packet) {
   std::size_t size = 0;
   const std::uint8_t* const data = av_packet_get_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, &size);
@@ -25,7 +25,7 @@ bool is_lossy(AVCodecID codec) {
          (kind->props & AV_CODEC_PROP_LOSSLESS) == 0;
 }
 
-// Whether the edit list shows a track up to its last packet, and hides none behind the first that it shows.
+// Whether the edit list shows a track up to its last packet and hides no packet after the first one shown.
 bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream) {
   AVStream* const indexed = container.streams[stream.index];
   const int count = avformat_index_get_entries_count(indexed);
@@ -54,7 +54,7 @@ ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& str
       edited_(std::string_view(container.iformat->name).starts_with("mov")),
       overlaps_(is_lossy(stream.codecpar->codec_id)), time_base_(stream.time_base),
       rate_(stream.codecpar->sample_rate), bare_bytes_(bare_sample_bytes(*stream.codecpar)),
-      // The longest is that of HE-AAC, some 0.12 s.
+      // HE-AAC has the longest, about 0.12 s.
       encoder_delay_(overlaps_ ? std::max(stream.codecpar->seek_preroll, rate_ / 8) : 0),
       packets_in_file_(stream.nb_frames) {
   if (!edited_ || !sound_ || stream.duration <= 0) return;
@@ -111,7 +111,7 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::end() {
   std::vector<FfmpegPtr<AVPacket>> ready;
   if (!held_.empty() && list_end_) {
     AVPacket& last = *held_.back();
-    // The demuxer ends the last packet with the list, whatever is coded in it.
+    // The demuxer ends the last packet where the list ends, whatever its coded length.
     const bool may_hide_its_end = !shown_to_end_ && packets_in_file_ > 0 && bare_bytes_ == 0;
     const std::int64_t coded = may_hide_its_end ? longest_ : last.duration;
     const bool hidden_in_part = last.pts < *list_end_ && last.pts + coded + moved_forward_ > *list_end_;
@@ -136,7 +136,7 @@ void ShownPackets::begin_anew() {
   held_.clear();
 }
 
-// What is held back is not shown from `time` on.
+// Trims the packets held back to end at `time`.
 void ShownPackets::end_shown_at(std::int64_t time) {
   const std::int64_t surely_shown = time - moved_forward_;
   std::vector<FfmpegPtr<AVPacket>> held = std::exchange(held_, {});
@@ -150,7 +150,7 @@ void ShownPackets::end_shown_at(std::int64_t time) {
   }
 }
 
-// What of the packet is shown behind so many samples; null where that cannot be told apart.
+// Returns the packet without its first `hidden` samples; null if nothing is left or it cannot be split.
 FfmpegPtr<AVPacket> ShownPackets::from(FfmpegPtr<AVPacket> packet, std::int64_t hidden) {
   const std::int64_t in_units = av_rescale_q(hidden, {1, rate_}, time_base_);
   if (bare_bytes_ == 0 || hidden >= packet->size / bare_bytes_) {
@@ -165,7 +165,7 @@ FfmpegPtr<AVPacket> ShownPackets::from(FfmpegPtr<AVPacket> packet, std::int64_t 
   return packet;
 }
 
-// What of the packet is shown before `time`; null where that is nothing or cannot be told apart.
+// Returns the part of the packet before `time`; null if it is empty or cannot be split.
 FfmpegPtr<AVPacket> ShownPackets::until(FfmpegPtr<AVPacket> packet, std::int64_t time) const {
   const std::int64_t shown = std::min(time - packet->pts, packet->duration);
   if (bare_bytes_ == 0 || rate_ <= 0 || shown <= 0) return nullptr;

@@ -1,4 +1,4 @@
-// ShownPackets: of the packets of a stream those that belong to a copy of what is shown.
+// ShownPackets: selects the packets of a stream that a copy of the visible and audible content needs.
 //
 //   ShownPackets shown(container, stream);
 //   for (FfmpegPtr<AVPacket>& packet : shown.add(std::move(read)))
@@ -15,30 +15,30 @@
 
 namespace millrace::video {
 
-// An edit list hides parts of a stream: a beep over a name, what was cut away. A demuxer delivers hidden
-// packets too, so that a decoder can begin, and marks them. In a copy they would be heard again.
+// An edit list hides parts of a stream, such as a beep over a name or a trimmed scene. A demuxer delivers
+// hidden packets too, marked, so that a decoder can start. A plain copy would make them audible again.
 //
-// What an encoder put before the first sample of sound stays, marked: the decoder needs it, and the output's
-// own edit list hides it. A packet that is hidden in part is shortened where its samples are bare. Otherwise
-// it is left out, but for the last one of a track, whose rest is what its encoder filled up. Lossy codecs
-// code each packet's sound together with that of the next: the one before hidden sound would be decoded to an
-// echo of it, and is left out as well.
+// The encoder's priming before the first sample stays, marked: the decoder needs it, and the output's own
+// edit list hides it. A partly hidden packet is shortened if its samples are uncompressed. Otherwise it is
+// left out, except for the last packet of a track, whose rest is the encoder's padding. Lossy codecs code the
+// sound of each packet together with that of the next. The packet before hidden sound would decode to an echo
+// of it, so it is left out too.
 class ShownPackets {
  public:
-  // Before the first packet.
+  // Must be made before the first packet is read.
   ShownPackets(const AVFormatContext& container, const AVStream& stream);
 
-  // What can be written now, in the order of the stream; the last packets of sound are held back until it is
-  // known what is shown behind them.
+  // Returns the packets that can be written now, in stream order. Holds back the last packets of sound until
+  // the packets after them are known.
   [[nodiscard]] std::vector<FfmpegPtr<AVPacket>> add(FfmpegPtr<AVPacket> packet);
-  // Nothing more comes: what was held back.
+  // Ends the stream and returns the packets held back.
   [[nodiscard]] std::vector<FfmpegPtr<AVPacket>> end();
-  // The stream is read again, from its beginning or another place.
+  // Call it if the stream is read again, from its start or another position.
   void begin_anew();
 
-  // Shown sound in packets that were left out, in units of the stream.
+  // Duration of shown sound in packets that were left out, in units of the stream.
   [[nodiscard]] std::int64_t sound_left_out() const { return sound_left_out_; }
-  // Packets left out because they refer to hidden ones.
+  // Number of packets left out because they refer to hidden ones.
   [[nodiscard]] std::int64_t packets_left_out() const { return packets_left_out_; }
 
  private:
@@ -46,42 +46,43 @@ class ShownPackets {
   [[nodiscard]] FfmpegPtr<AVPacket> from(FfmpegPtr<AVPacket> packet, std::int64_t hidden);
   [[nodiscard]] FfmpegPtr<AVPacket> until(FfmpegPtr<AVPacket> packet, std::int64_t time) const;
 
-  // Of the stream.
+  // Properties of the stream.
   bool sound_;
   bool refers_;    // its packets refer to each other
   bool edited_;    // its container has edit lists
-  bool overlaps_;  // a packet of sound is decoded to part of what the next one has
+  bool overlaps_;  // a packet of sound also affects the decoded sound of the next one
   AVRational time_base_;
   int rate_;
-  int bare_bytes_;                        // of a sample of all channels, where nothing is coded
-  std::int64_t encoder_delay_;            // samples, at most
-  std::optional<std::int64_t> list_end_;  // of what its edit list shows, in units of the time base
-  std::int64_t packets_in_file_;          // 0: not known
-  bool shown_to_end_ = false;             // up to the last packet of the track, from the first shown on
+  int bare_bytes_;                        // bytes per sample of all channels if uncompressed, else 0
+  std::int64_t encoder_delay_;            // in samples, upper limit
+  std::optional<std::int64_t> list_end_;  // end of the shown part, in units of the time base
+  std::int64_t packets_in_file_;          // 0: unknown
+  bool shown_to_end_ = false;             // see is_shown_to_end()
 
-  // Packets without a duration last as long: the demuxer has none for the last packet of an edit.
+  // Longest duration so far, for packets without one: the demuxer gives none to the last packet of an edit.
   std::int64_t longest_ = 0;
   std::int64_t seen_ = 0;
-  bool hid_since_ = false;  // the last that is shown
-  // Of a later edit the demuxer leaves out a packet that begins before it, and moves the rest forward by what
-  // is lost, which is less than that packet lasts: so much earlier may end what is shown.
+  bool hid_since_ = false;  // since the last shown packet
+  // At the start of a later edit, the demuxer drops a packet that begins before the edit and moves the rest
+  // forward by the loss, which is less than that packet's duration. The shown part may end earlier by that
+  // much.
   std::int64_t last_hidden_ = 0;
   std::int64_t moved_forward_ = 0;
-  bool shown_ = false;    // any packet
-  bool priming_ = false;  // what is hidden before the first is the encoder's delay
+  bool shown_ = false;    // whether any packet was shown
+  bool priming_ = false;  // the hidden start is the encoder's delay
   bool needs_key_ = false;
-  std::int64_t to_hide_ = 0;  // of what comes, in samples, where that is no encoder's delay
+  std::int64_t to_hide_ = 0;  // samples still to hide, unless they are the encoder's delay
   std::vector<FfmpegPtr<AVPacket>> held_;
   std::int64_t sound_left_out_ = 0;
   std::int64_t packets_left_out_ = 0;
 };
 
-// Whether an edit list hides all of it.
+// Whether an edit list hides the whole packet.
 [[nodiscard]] inline bool is_hidden(const AVPacket& packet) {
   return (packet.flags & AV_PKT_FLAG_DISCARD) != 0;
 }
 
-// Bytes of a sample of all channels of sound whose samples are bare; 0 of any other.
+// Bytes per sample of all channels for uncompressed sound; 0 for any other codec.
 [[nodiscard]] int bare_sample_bytes(const AVCodecParameters& codec);
 
 }  // namespace millrace::video

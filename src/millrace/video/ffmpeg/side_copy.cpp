@@ -12,13 +12,13 @@
 namespace millrace::video {
 namespace {
 
-// Matroska and WebM have no times below 0.
+// Matroska and WebM have no negative times.
 bool begins_at_zero(const AVFormatContext& muxer) {
   return std::string_view(muxer.oformat->name) == "matroska" ||
          std::string_view(muxer.oformat->name) == "webm";
 }
 
-// The four characters by which a container calls a codec; 0 for its own choice.
+// The container's four-character code of the codec; 0 lets the muxer choose.
 std::uint32_t tag_for(const AVOutputFormat& container, const AVCodecParameters& codec) {
   unsigned other = 0;
   if (container.codec_tag == nullptr ||
@@ -48,20 +48,20 @@ void describe(const SideStreams::Stream& from, AVFormatContext& muxer, AVStream&
         static_cast<int>(-av_rescale_q(*from.start, from.time_base, {1, from.codec->sample_rate}));
 }
 
-// No container can be told what it is.
+// The input does not state its parameters, so no container can store it.
 bool is_unknown_sound(const SideStreams::Stream& stream) {
   return stream.codec->codec_type == AVMEDIA_TYPE_AUDIO && stream.codec->sample_rate <= 0;
 }
 
-// Whatever its muxer takes, one stream of pictures comes out.
+// Such containers hold a single stream of pictures, whatever their muxer accepts.
 bool holds_frames_alone(const AVOutputFormat& container) { return container.audio_codec == AV_CODEC_ID_NONE; }
 
-// Whether the container can hold a stream: its muxer is asked to begin a file with nothing else in it. What
-// the tables of FFmpeg say beforehand is often more than that.
+// Whether the container can hold the stream. Tries it: begins a file with this stream alone, because FFmpeg's
+// tables often promise more than the muxer accepts.
 bool can_hold(const AVOutputFormat& container, const SideStreams::Stream& stream) {
   if (holds_frames_alone(container)) return false;
   if (std::string_view(container.name) == "mov") {
-    // It leaves cover pictures out without a word, and writes sound under names that nobody knows.
+    // The .mov muxer silently drops cover art, and writes sound under tags that no program knows.
     if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) return false;
     unsigned known = 0;
     if (stream.codec->codec_type == AVMEDIA_TYPE_AUDIO &&
@@ -94,7 +94,7 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
     if (stream.main) {
       frames = avformat_new_stream(&muxer, nullptr);
       if (frames == nullptr) return nullptr;
-      // A cover whose song goes along is a video of one frame.
+      // Cover art that is processed together with its song becomes a video of one frame.
       frames->disposition = stream.disposition & ~AV_DISPOSITION_ATTACHED_PIC;
       copy_lasting_tags(stream.metadata.get(), frames->metadata);
       av_dict_set(&frames->metadata, "alpha_mode", nullptr, 0);  // frames have none
@@ -125,7 +125,7 @@ AVStream* SideCopy::add_stream(AVFormatContext& muxer, const SideStreams::Stream
   return to;
 }
 
-// As the muxers expect them; they are freed with the rest.
+// Allocated as muxers expect; they free the chapters with the context.
 void SideCopy::add_chapters(AVFormatContext& muxer) {
   for (const SideStreams::Chapter& from : from_->chapters()) {
     auto* chapter = static_cast<AVChapter*>(av_mallocz(sizeof(AVChapter)));
@@ -168,11 +168,12 @@ int SideCopy::relieve(AVFormatContext& muxer) {
   return 0;
 }
 
-// Fails only where the file cannot be written at all.
+// Fails only if the file cannot be written at all.
 int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
   Copy& copy = copies_[packet.stream];
   if (copy.stream == nullptr) return 0;
-  // Written as a number for the whole stream; its times count from there. The header has fixed their units.
+  // This container stores the delay once per stream, and times count from there. The header has fixed the
+  // units.
   if (!copy.last_dts && is_opus(*copy.stream->codecpar))
     copy.delay = av_rescale_q(copy.stream->codecpar->initial_padding, {1, copy.stream->codecpar->sample_rate},
                               copy.stream->time_base);
@@ -186,17 +187,17 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
   if (data.dts == AV_NOPTS_VALUE) data.dts = copy.last_dts ? *copy.last_dts + copy.last_duration : 0;
   if (data.pts == AV_NOPTS_VALUE) data.pts = data.dts;
   if (end_ && av_compare_ts(data.pts, copy.stream->time_base, *end_, AV_TIME_BASE_Q) >= 0) return 0;
-  // Only what comes before 0 is hidden by an edit list of the output.
+  // The output's edit list hides only packets before 0.
   if (is_hidden(data) && !begins_at_zero(muxer) && data.pts + data.duration > 0) return 0;
   if (begins_at_zero(muxer)) {
     for (std::int64_t* time : {&data.pts, &data.dts})
       *time += copy.delay;
-    // What would be played before 0 is what a decoder takes to begin, and not to be heard.
+    // Packets before 0 are only for starting the decoder and must not be heard.
     if (data.pts + data.duration <= 0 && data.pts < 0) return 0;
     data.pts = std::max<std::int64_t>(data.pts, 0);
     data.dts = std::max<std::int64_t>(data.dts, 0);
   }
-  // Containers want times that grow.
+  // Containers require increasing times.
   if (copy.last_dts && data.dts <= *copy.last_dts) {
     data.dts = *copy.last_dts + 1;
     data.pts = std::max(data.pts, data.dts);

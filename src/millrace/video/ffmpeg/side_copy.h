@@ -1,4 +1,4 @@
-// SideCopy: the side streams of an input as streams of a file that is being written.
+// SideCopy: copies the side streams of an input into a file that is being written.
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
@@ -13,41 +13,41 @@
 
 namespace millrace::video {
 
-// Not thread-safe: used under the lock of its muxer. Codes are FFmpeg's.
+// Not thread-safe: use it under the lock of its muxer. Return codes are FFmpeg's.
 class SideCopy {
  public:
-  // `suffix`: what the container is called in messages, ".mp4".
+  // `suffix` names the container in messages: ".mp4".
   SideCopy(std::shared_ptr<SideStreams> from, std::string_view suffix)
       : from_(std::move(from)), suffix_(suffix) {}
 
-  // Before the header is written: makes the streams of `muxer`, in the order of the input, those that it can
-  // hold, and one for the frames, which is the result; null where memory is out. Copies chapters and
+  // Call it before the header is written. Adds those streams of the input that `muxer` can hold, in input
+  // order, and one for the frames, which it returns. Returns null if memory runs out. Copies chapters and
   // metadata.
   [[nodiscard]] AVStream* add_streams(AVFormatContext& muxer);
 
-  // What moves all times from the input's clock to the output's.
+  // Sets the offset from the input's clock to the output's.
   void set_shift(std::int64_t shift, AVRational time_base);
-  // Writes what is decoded at `time` at the latest, in units of the time base on the output's clock; without
-  // a time all that is there.
+  // Writes everything decoded up to `time`, in units of the time base on the output's clock. Without a time,
+  // writes everything available.
   [[nodiscard]] int write_until(AVFormatContext& muxer, std::optional<std::int64_t> time,
                                 AVRational time_base);
-  // Some of what waits, where that is too much; nothing before set_shift().
+  // Writes some waiting packets if there are too many. Does nothing before set_shift().
   [[nodiscard]] int relieve(AVFormatContext& muxer);
-  // Nothing that is shown from then on is written any more.
+  // Drops everything that is shown at that time or later.
   void end_at(std::int64_t time, AVRational time_base) {
     end_ = av_rescale_q(time, time_base, AV_TIME_BASE_Q);
   }
 
   [[nodiscard]] SideStreams& source() { return *from_; }
-  // What is not in the output, and why.
+  // The content missing in the output, and why.
   [[nodiscard]] std::vector<std::string> not_kept() const;
 
  private:
   struct Copy {
-    AVStream* stream = nullptr;  // none: it cannot be held
+    AVStream* stream = nullptr;  // null: the container cannot hold it
     std::optional<std::int64_t> last_dts;
     std::int64_t last_duration = 0;
-    std::int64_t delay = 0;  // what a decoder takes to begin, where the container counts it in
+    std::int64_t delay = 0;  // decoder delay, if the container includes it in times
   };
 
   [[nodiscard]] AVStream* add_stream(AVFormatContext& muxer, const SideStreams::Stream& stream);

@@ -92,12 +92,12 @@ void SideStreams::end_with_frames() {
 }
 
 void SideStreams::describe(const AVFormatContext& container, const AVStream& main) {
-  if (described_) return;  // packets of a further pass go by the number of their stream
+  if (described_) return;  // later passes identify packets by stream number
   described_ = true;
   described_streams_ = static_cast<int>(container.nb_streams);
   for (unsigned i = 0; i < container.nb_streams; ++i) {
     const AVStream& stream = *container.streams[i];
-    // What the demuxer itself does not give out: the text track that chapters are read from.
+    // The demuxer itself does not deliver these, such as the text track that chapters come from.
     if (stream.discard == AVDISCARD_ALL) continue;
     if (!audio_ && stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO) continue;
     streams_.push_back(description(stream, stream.index == main.index));
@@ -113,7 +113,7 @@ void SideStreams::describe(const AVFormatContext& container, const AVStream& mai
   last_decoded_.resize(streams_.size(), std::numeric_limits<std::int64_t>::min());
 }
 
-// The part of it that is wanted, as early as it would be if there were nothing before.
+// Adds the selected part of the chapter, shifted as if nothing came before the part.
 void SideStreams::add_chapter(const AVChapter& chapter, std::int64_t first_frame) {
   const auto own = [&](std::int64_t time) { return av_rescale_q(time, AV_TIME_BASE_Q, chapter.time_base); };
   const std::int64_t moved = own(part_start_.value_or(0));
@@ -128,8 +128,8 @@ void SideStreams::add_chapter(const AVChapter& chapter, std::int64_t first_frame
                        .metadata = copy_of(chapter.metadata)});
 }
 
-// To that of the first frame of the part. A track of timecodes holds the first alone, and muxers make one of
-// the video's tag.
+// Advances timecodes to the first frame of the part. A timecode track holds only the first one, and muxers
+// make a track from the video's tag.
 void SideStreams::advance_timecodes(const AVStream& main) {
   const AVRational rate = main.avg_frame_rate.num > 0 ? main.avg_frame_rate : main.r_frame_rate;
   if (rate.num <= 0 || rate.den <= 0) return;
@@ -198,7 +198,7 @@ void SideStreams::add(std::size_t stream, std::vector<FfmpegPtr<AVPacket>> packe
     if (decoded != AV_NOPTS_VALUE) last_decoded_[stream] = microseconds(decoded, streams_[stream].time_base);
     Waiting waiting{
         .data = std::move(packet), .decoded_in = last_decoded_[stream], .pass = passes_.size() - 1};
-    // Where a part is far into the video, all before it need not wait to be dropped.
+    // If a part is far into the video, drop earlier packets now instead of queueing them.
     if (passes_.back().ready && !is_wanted(waiting, streams_[stream])) continue;
     bytes_ += static_cast<std::size_t>(waiting.data->size);
     waiting_[stream].push_back(std::move(waiting));
@@ -216,7 +216,7 @@ void SideStreams::end_input() {
   add_held_back();
 }
 
-// A stream that nobody knew of when the output was begun.
+// Notes a stream that was unknown when the output was opened.
 void SideStreams::note_late(const AVPacket& packet) {
   const std::scoped_lock lock(mutex_);
   if (packet.stream_index < described_streams_ || !late_.insert(packet.stream_index).second) return;
@@ -284,7 +284,7 @@ std::optional<SideStreams::Packet> SideStreams::take(std::optional<std::int64_t>
   return packet;
 }
 
-// On the output's clock, in units of the time base.
+// Converts to the output's clock, in units of the time base.
 std::int64_t SideStreams::moved(const Pass& pass, std::int64_t time, AVRational time_base) const {
   return time + av_rescale_q(pass.shift, pass.shift_unit, time_base) -
          av_rescale_q(pass.window_shift, pass.window_unit, time_base);
@@ -303,8 +303,8 @@ bool SideStreams::is_wanted(const Waiting& packet, const Stream& stream) const {
   return is_last_pass || out < *passes_[packet.pass + 1].begin_out;
 }
 
-// When the first packet of a stream that is wanted is decoded, in microseconds of the output's clock; others
-// before it are dropped.
+// Decoding time of the stream's first wanted packet, in microseconds of the output's clock. Drops the
+// unwanted packets before it.
 std::optional<std::int64_t> SideStreams::first_time(std::size_t stream) {
   auto& packets = waiting_[stream];
   while (!packets.empty() && passes_[packets.front().pass].ready) {

@@ -1,4 +1,4 @@
-// SideStreams: what a file has beside the frames that are processed, on its way into another file.
+// SideStreams: carries the other streams of an input file into the output file.
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
@@ -16,14 +16,14 @@
 
 namespace millrace::video {
 
-// A Demuxer fills it while it reads, a writer empties it while it writes, each in a thread of its own. What
-// is not taken yet is bounded: beyond max_waiting_bytes the thread that reads has the writer take some.
+// A Demuxer fills it while reading and a writer empties it while writing, each in its own thread. The queue
+// is bounded: beyond max_waiting_bytes, the reading thread makes the writer take some packets.
 //
-// Times are those of the input's clock, on which the frames are too, so both stay in step as long as whoever
-// moves the one moves the other.
+// Times are on the input's clock, like those of the frames. Code that moves one must move the other, so that
+// both stay in step.
 class SideStreams {
  public:
-  // Compressed: minutes of sound of any kind.
+  // Compressed data: minutes of any kind of sound.
   static constexpr std::size_t max_waiting_bytes = std::size_t{16} << 20;
 
   struct SideData {
@@ -32,12 +32,12 @@ class SideStreams {
   };
   struct Stream {
     int number = 0;     // in the input
-    bool main = false;  // the video whose frames are processed: it has no packets here
+    bool main = false;  // the video whose frames are processed; its packets do not come here
     FfmpegPtr<AVCodecParameters> codec;
     AVRational time_base{0, 1};
     AVRational frame_rate{0, 1};
     AVRational aspect{0, 1};
-    std::optional<std::int64_t> start;  // of the first packet, in units of the time base
+    std::optional<std::int64_t> start;  // time of the first packet, in units of the time base
     int disposition = 0;
     FfmpegPtr<AVDictionary> metadata;
     std::vector<SideData> side_data;
@@ -53,12 +53,12 @@ class SideStreams {
     FfmpegPtr<AVDictionary> metadata;
   };
   struct Packet {
-    std::size_t stream = 0;  // in streams()
+    std::size_t stream = 0;  // index into streams()
     FfmpegPtr<AVPacket> data;
   };
 
-  // audio: whether sound is among what is copied. The part of the video that is taken, in microseconds from
-  // its first frame on: chapters are cut to it.
+  // audio: copy sound too. start, end: the part of the video, in microseconds from its first frame; chapters
+  // are trimmed to it.
   explicit SideStreams(bool audio, std::optional<std::int64_t> start = std::nullopt,
                        std::optional<std::int64_t> end = std::nullopt)
       : audio_(audio), part_start_(start), part_end_(end) {}
@@ -66,69 +66,72 @@ class SideStreams {
   SideStreams& operator=(const SideStreams&) = delete;
   ~SideStreams() = default;
 
-  // --- of whoever has the file read, in the thread that reads or while none does
+  // --- for the owner of the reader, in the reading thread or while nothing reads
 
-  // A further pass over the file, whose first frame is shown at `begin`; all its times move by `shift`. What
-  // the pass before has beyond is dropped. In units of so many seconds. has_window: set_window() follows.
+  // Starts another pass over the file. The first frame is shown at `begin`, and all times move by `shift`;
+  // `unit` is the length of their unit in seconds. Drops packets of the previous pass beyond `begin`.
+  // has_window: set_window() follows.
   void begin_pass(std::int64_t begin, std::int64_t shift, AVRational unit, bool has_window);
-  // Of this pass only what is shown from `start` on and before `end`, all of it earlier by `shift`. Times of
-  // the input's clock, in units of so many seconds. Also of what was read already.
+  // Limits this pass to packets shown from `start` on and before `end`, and moves them earlier by `shift`.
+  // Times are on the input's clock; `unit` is the length of their unit in seconds. Applies to packets already
+  // read, too.
   void set_window(std::optional<std::int64_t> start, std::optional<std::int64_t> end, std::int64_t shift,
                   AVRational unit);
-  // The frames end before the input does: what is shown later than the last of them is not wanted. Any
+  // The frames end before the input does: drops content that is shown after the last frame. Call it from any
   // thread.
   void end_with_frames();
 
-  // --- of the reader
+  // --- for the reader
 
-  // Takes over what the container says of itself. Of a further pass nothing: its streams are those of the
+  // Copies the container's description of itself. Does nothing in later passes, which have the streams of the
   // first.
   void describe(const AVFormatContext& container, const AVStream& main);
   [[nodiscard]] bool takes(int number) const;
   void push(FfmpegPtr<AVPacket> packet);
-  // What was read in this pass is read again, from another place.
+  // Drops the packets of this pass, which is read again from another position.
   void forget_waiting();
-  // Whether all sound is read up to the end of the window, so far as can be told where the video's next
-  // packet is decoded at `time`.
+  // Whether all sound up to the end of the window is read, as far as can be told if the video's next packet
+  // is decoded at `time`.
   [[nodiscard]] bool is_complete(std::int64_t time, AVRational time_base) const;
-  // The input has no more packets.
+  // Ends the input.
   void end_input();
-  // Nothing more comes, and why.
+  // Ends the input early, with the reason.
   void break_off(const std::string& why);
 
-  // --- of the writer, after the reader has opened the file
+  // --- for the writer, after the reader has opened the file
 
   [[nodiscard]] const std::vector<Stream>& streams() const { return streams_; }
   [[nodiscard]] const std::vector<Chapter>& chapters() const { return chapters_; }
   [[nodiscard]] const AVDictionary* metadata() const { return metadata_.get(); }
-  // Has `relieve` called by the thread that reads where too much waits: it is to take some.
+  // Sets a function that the reading thread calls if too many packets wait. It must take some.
   void attach(std::function<void()> relieve);
-  // After this `relieve` is not called, and what comes is dropped.
+  // From now on, `relieve` is not called and new packets are dropped.
   void detach();
-  // The first in time, of those decoded at `time` (microseconds of the input's clock) at the latest, where
-  // one is given.
+  // Takes the earliest packet; with a time, only one that is decoded by then (microseconds of the input's
+  // clock).
   [[nodiscard]] std::optional<Packet> take(std::optional<std::int64_t> time);
   [[nodiscard]] bool is_overfull() const;
   [[nodiscard]] bool ends_with_frames() const;
   [[nodiscard]] std::string broken_off() const;
-  // What of a stream is left out because it cannot be told from what an edit list hides, in words.
+  // Describes content that is left out because it cannot be separated from parts that an edit list hides.
   [[nodiscard]] std::vector<std::string> left_out() const;
 
  private:
-  // Times in microseconds. "In": of the input's clock; "out": of the output's, but for what its writer adds.
+  // Times are in microseconds. "In": on the input's clock; "out": on the output's clock, without the writer's
+  // own offset.
   struct Pass {
-    bool ready = true;  // its window is known
+    bool ready = true;  // the window is known
     std::optional<std::int64_t> begin_out;
     std::int64_t shift = 0;
     AVRational shift_unit{1, 1};
     std::optional<std::int64_t> start_in;
     std::optional<std::int64_t> end_in;
-    std::int64_t window_shift = 0;  // backwards
+    std::int64_t window_shift = 0;  // moves times earlier
     AVRational window_unit{1, 1};
   };
   struct Waiting {
     FfmpegPtr<AVPacket> data;
-    std::int64_t decoded_in = 0;  // of packets without, that of the one before
+    std::int64_t decoded_in = 0;  // packets without a time: that of the packet before
     std::size_t pass = 0;
   };
 
@@ -147,22 +150,22 @@ class SideStreams {
   const std::optional<std::int64_t> part_start_;
   const std::optional<std::int64_t> part_end_;
   bool described_ = false;
-  // Written before the writer comes, unchanged since.
+  // Written before the writer starts, constant afterwards.
   std::vector<Stream> streams_;
   std::vector<Chapter> chapters_;
   FfmpegPtr<AVDictionary> metadata_;
-  int described_streams_ = 0;  // of the container, wanted or not
+  int described_streams_ = 0;  // streams of the container, including unwanted ones
 
   std::mutex relieving_;  // taken before mutex_
   std::function<void()> relieve_;
-  mutable std::mutex mutex_;  // over all that follows
+  mutable std::mutex mutex_;  // guards all members below
   std::vector<Pass> passes_{Pass{}};
   std::vector<ShownPackets> shown_;           // by stream
   std::vector<std::deque<Waiting>> waiting_;  // by stream
   std::vector<std::int64_t> last_decoded_;    // by stream, in this pass
   std::size_t bytes_ = 0;
-  std::vector<std::string> not_taken_;  // in words
-  std::set<int> late_;                  // streams that were not there in the beginning
+  std::vector<std::string> not_taken_;  // descriptions
+  std::set<int> late_;                  // streams that appeared after the start
   bool detached_ = false;
   bool ends_with_frames_ = false;
   std::string broken_off_;
