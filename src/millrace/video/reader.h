@@ -22,8 +22,9 @@ namespace millrace::video {
                                                                const ReaderOptions& options = {});
 
 // Makes an object that carries a file's other streams (sound, subtitles, data, attachments), chapters and
-// metadata to the output unchanged. Give it to the reader, and to a writer of a container file that is opened
-// later. audio: include sound. clip: the part of the video that is read, if not all.
+// metadata to the output unchanged. Give it to the reader, and to a writer of a container file. The writer
+// must be opened after the reader. audio: include sound. clip: the part of the video that is read, if not
+// all.
 [[nodiscard]] std::shared_ptr<SideStreams> make_side_streams(bool audio, const Clip& clip = {});
 // Call it before the file is opened for another pass. The pass shows its first frame at `begin`, and its
 // times move by `shift`, both in units of the format's time base. has_window: a clipped() reader reads it.

@@ -214,7 +214,7 @@ class FfmpegWriter final : public FrameWriter {
     switch (codec.codec) {
     case VideoCodec::ffv1:
       encoder_->level = 3;     // the version with checksums, so that readers find damage
-      encoder_->gop_size = 1;  // each frame is independent, so files can be cut and searched anywhere
+      encoder_->gop_size = 1;  // each frame is independent, so files can be trimmed and seeked anywhere
       encoder_->slices = choice.slices;
       set("slicecrc", "1");
       break;
@@ -374,14 +374,13 @@ class FfmpegWriter final : public FrameWriter {
   FramePicture picture_;
   std::int64_t duration_ = 1;       // of a frame at the frame rate, in the encoder's time base
   std::int64_t last_duration_ = 1;  // of the last frame given to the encoder
-  std::map<std::int64_t, std::int64_t>
-      durations_;                         // exceptions: duration by time of the frames in the encoder
-  std::int64_t packets_ = 0;              // packets from the encoder
-  std::int64_t muxed_ = 0;                // packets muxed
-  std::int64_t first_pts_ = 0;            // first given to the encoder, in its time base
-  std::int64_t first_dts_ = 0;            // first from the encoder, in its time base
-  std::optional<std::int64_t> last_pts_;  // last given to the encoder, in its time base
-  std::optional<std::int64_t> last_dts_;  // last given to the muxer, in the stream's time base
+  std::map<std::int64_t, std::int64_t> durations_;  // others, by frame time
+  std::int64_t packets_ = 0;                        // packets from the encoder
+  std::int64_t muxed_ = 0;                          // packets muxed
+  std::int64_t first_pts_ = 0;                      // first given to the encoder, in its time base
+  std::int64_t first_dts_ = 0;                      // first from the encoder, in its time base
+  std::optional<std::int64_t> last_pts_;            // last given to the encoder, in its time base
+  std::optional<std::int64_t> last_dts_;            // last given to the muxer, in the stream's time base
   std::int64_t frames_ = 0;
   std::vector<std::string> not_kept_;
   WrittenAs written_as_;  // size unset

@@ -63,9 +63,8 @@ class ShownPackets {
   std::int64_t longest_ = 0;
   std::int64_t seen_ = 0;
   bool hid_since_ = false;  // since the last shown packet
-  // At the start of a later edit, the demuxer drops a packet that begins before the edit and moves the rest
-  // forward by the loss, which is less than that packet's duration. The shown part may end earlier by that
-  // much.
+  // A later edit may start inside a packet. The demuxer drops that packet and moves the rest forward by the
+  // loss, which is less than the packet's duration. The shown part may end earlier by that much.
   std::int64_t last_hidden_ = 0;
   std::int64_t moved_forward_ = 0;
   bool shown_ = false;    // whether any packet was shown

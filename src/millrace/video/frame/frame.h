@@ -81,7 +81,7 @@ struct Samples {
 [[nodiscard]] FrameFormat with_samples(FrameFormat format, const Samples& samples);
 
 [[nodiscard]] int plane_count(Chroma chroma);
-// Whether every plane that the format hands on holds code values.
+// Whether all planes hold code values.
 [[nodiscard]] bool is_of_codes(const FrameFormat& format);
 // Whether a plane has any samples stored.
 [[nodiscard]] bool holds(const FrameFormat& format, int plane);

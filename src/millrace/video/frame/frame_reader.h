@@ -13,8 +13,8 @@
 
 namespace millrace::video {
 
-// How to treat a damaged video: stop with an error after the last good frame, or skip the damaged frames and
-// go on at the next frame that does not refer to lost ones.
+// What to do about damage: stop with an error after the last good frame, or skip damaged frames. Skipping
+// goes on at the next frame that does not refer to a lost one.
 enum class OnDamage { stop, skip };
 
 class SideStreams;
@@ -65,9 +65,9 @@ class FrameReader {
   // an error, every further call returns the same again.
   [[nodiscard]] virtual Result<std::optional<Frame>> next() = 0;
 
-  // Seeks, best effort: the next frame is the one shown at `time` (in units of the format's time base) or an
-  // earlier one, and no frame is skipped from there on. Frame indices and losses keep counting. Returns
-  // false, with nothing changed, if seeking is impossible.
+  // Seeks, best effort. The next frame is the one shown at `time` (in units of the format's time base) or an
+  // earlier one. No frame is skipped from there on. Frame indices and losses keep counting. Returns false,
+  // with nothing changed, if seeking is impossible.
   [[nodiscard]] virtual bool seek(std::int64_t /*time*/) { return false; }
 
   // Call it if no more frames are needed: reads the other streams up to the end of the delivered frames.

@@ -61,8 +61,8 @@ class FrameWriter {
   // Like write(), but takes ownership: a writer that can reuse the frame's memory keeps it.
   [[nodiscard]] virtual Status write_and_keep(Frame frame) { return write(frame); }
 
-  // Completes the output and gives the file its name. Call it after a failed run or write, too: it keeps the
-  // part written so far if that is a valid file and WriterOptions::keep_part is set, and fails otherwise.
+  // Completes the output and gives the file its name. Call it after a failed run or write, too. Then it keeps
+  // the part written so far if that is a valid file and WriterOptions::keep_part is set; otherwise it fails.
   // Must be the last call.
   [[nodiscard]] virtual Status finish() = 0;
 

@@ -1,5 +1,5 @@
-// The header line of YUV4MPEG2 ("y4m"), a streaming format for uncompressed video: mjpegtools' yuv4mpeg(5)
-// with the names by FFmpeg and x264 for colour range and for depths above 8 bits.
+// The header line of YUV4MPEG2 ("y4m"), a streaming format for uncompressed video. The format is mjpegtools'
+// yuv4mpeg(5), with the names that FFmpeg and x264 use for colour range and for depths above 8 bits.
 #pragma once
 
 #include "millrace/base/result.h"
