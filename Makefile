@@ -1,4 +1,4 @@
-# The commands of the README. What they need is installed by scripts/setup, once.
+# The commands of the README. scripts/setup installs their dependencies once.
 JOBS ?= $(shell nproc)
 CLIP ?= test:640x480@200
 CLIPS ?= ../shared/clips
@@ -10,42 +10,42 @@ PREFIX ?= /usr/local
 .PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv test-machines bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch attack-library soak-cluster bench-cluster soak-daemon kit lint clean
 
 help:
-	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
-	@echo 'make test         set up, build, run every test, also under the sanitizers'
-	@echo 'make test-sanitized under the address sanitizer also what make test runs in the release build alone'
-	@echo 'make test-python  a wheel of the Python package, tested in an environment of its own'
-	@echo 'make test-gstreamer, test-opencv   the element of GStreamer; the parallel backend in the wheel of OpenCV'
-	@echo 'make test-machines topology and placement on other kernels and 1 to 16 CPUs, emulated; as root, 15 minutes; MACHINES=options'
-	@echo 'make build        the release build, in build/release'
-	@echo 'make install      the programs and libraries to PREFIX (/usr/local), below DESTDIR where that is given'
+	@echo 'make demo         set up, build, and detect edges in a video: CLIP=path, or a generated one'
+	@echo 'make test         set up, build, and run every test, some also under the sanitizers'
+	@echo 'make test-sanitized run under the address sanitizer also the tests that make test runs only in the release build'
+	@echo 'make test-python  build a wheel of the Python package and test it in its own environment'
+	@echo 'make test-gstreamer, test-opencv   test the GStreamer element; test the parallel backend in OpenCV wheels'
+	@echo 'make test-machines test topology and placement on other kernels and 1 to 16 CPUs, emulated; root, 15 minutes; MACHINES=options'
+	@echo 'make build        make the release build, in build/release'
+	@echo 'make install      install the programs and libraries to PREFIX (/usr/local), below DESTDIR if given'
 	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'
 	@echo 'make bench-filters compare single filters with OpenCV and FFmpeg; FILTERS=options'
 	@echo 'make bench-adapt  compare the adaptive scheduler with the best static schedule; ADAPT=options'
 	@echo 'make bench-tuning compare the optimiser with its alternatives on simulated streams'
-	@echo 'make bench-model  predictions beside the measurements of the paper on pipelines, and of dedup and similar here'
-	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB, and frames of the structure of x264; FRAMES=rounds frames threads'
-	@echo 'make bench-run    how soon millrace run writes its first frame, and its memory; RUN=options'
-	@echo 'make bench-whole  whole runs from file to file against FFmpeg, and short ones against fixed schedules; WHOLE=options, PARTS=codecs: numbers of their threads'
-	@echo 'make bench-batch  a folder of clips by millrace batch, against xargs with millrace run for each; BATCH=options'
-	@echo 'make bench-ablation whole runs with kernels that load pairs against kernels that do not; ABLATION=options'
-	@echo 'make bench-pages  whole runs with huge pages against runs without; PAGES=options'
-	@echo 'make bench-scheduler what deciding by parts, stealing across frames, binding I/O threads and a frame for each thread could gain; QUESTIONS=parts idle affinity flight, SCHEDULER=options'
-	@echo 'make bench-study  the figures of the paper on execution structures on this machine, as a page; STUDY=options, also for studies that run programs'
+	@echo 'make bench-model  compare predictions with the measurements of the pipeline paper, and of dedup and similar on this machine'
+	@echo 'make bench-pool   compare fork-join with OpenMP and oneTBB, and frames with the structure of x264; FRAMES=rounds frames threads'
+	@echo 'make bench-run    measure the time to the first frame of millrace run, and its memory; RUN=options'
+	@echo 'make bench-whole  compare runs from file to file with FFmpeg, and short runs with fixed schedules; WHOLE=options, PARTS=codecs: codec threads'
+	@echo 'make bench-batch  compare millrace batch on a folder of clips with xargs and millrace run; BATCH=options'
+	@echo 'make bench-ablation compare runs with kernels that load pairs with runs without; ABLATION=options'
+	@echo 'make bench-pages  compare runs with and without huge pages; PAGES=options'
+	@echo 'make bench-scheduler estimate gains of deciding by parts, stealing across frames, pinned I/O threads, one frame per thread; QUESTIONS=parts idle affinity flight, SCHEDULER=options'
+	@echo 'make bench-study  make a page with the figures of the execution structures paper on this machine; STUDY=options, also for studies that run programs'
 	@echo 'make bench-stream compare streams with oneTBB and, with TASKFLOW=folder, Taskflow, and dedup with tar | zstd'
-	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
-	@echo 'make bench-units  how well kinds of threads are told apart by what they use, and what watching costs; UNITS=options'
-	@echo 'make bench-daemon what the daemon gains and costs: like threads beside each other, programs of Debian packages, probes'
+	@echo 'make bench-exec   compare millrace exec with the kernel alone, on programs of Debian packages'
+	@echo 'make bench-units  measure how well kinds of threads are told apart by their execution units, and the overhead; UNITS=options'
+	@echo 'make bench-daemon measure gains and overhead of the daemon: equal threads side by side, programs of Debian packages, probes'
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
-	@echo 'make attack-run   take away from millrace run, dedup and skipline what they need; ATTACK=options'
-	@echo 'make attack-batch the same for millrace batch, and kill it at any moment; ATTACK=options'
-	@echo 'make attack-library  the Python package and the library in C; after make test-python; ATTACK=options'
-	@echo 'make soak-cluster every preset of every kind of video in chunks; kill 100 workers in the middle of one, and 100 nodes of a cut; SOAK=so many; after make test-python those of Python too'
-	@echo 'make bench-cluster what chunks cost, what more nodes and shared plans gain, a folder of 1000 tiny videos; after make test-python; CLUSTER=options'
-	@echo 'make soak-daemon  kill the daemon KILLS times (200) with 20 programs, and see that all threads have what they had'
-	@echo 'make kit          what a machine without network needs to measure millrace, in build/kit; there: build/kit/many_cores OUT'
-	@echo 'make lint         clang-format and clang-tidy'
-	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
-	@echo 'JOBS=n            build and test with n jobs instead of one for each processor'
+	@echo 'make attack-run   take resources away from millrace run, dedup and skipline; ATTACK=options'
+	@echo 'make attack-batch take resources away from millrace batch, and kill it at any moment; ATTACK=options'
+	@echo 'make attack-library  attack the Python package and the C library; after make test-python; ATTACK=options'
+	@echo 'make soak-cluster run every preset on every kind of video in chunks; kill 100 workers, and 100 nodes of a live split; SOAK=count; after make test-python also Python workers'
+	@echo 'make bench-cluster measure the overhead of chunks, gains of nodes and shared plans, 1000 tiny videos; after make test-python; CLUSTER=options'
+	@echo 'make soak-daemon  kill the daemon KILLS times (200) with 20 programs, and check that all threads get their masks back'
+	@echo 'make kit          pack what a machine without network needs to measure millrace, in build/kit; run there: build/kit/many_cores OUT'
+	@echo 'make lint         run clang-format and clang-tidy'
+	@echo 'make clean        remove build/ (keeps what scripts/setup installed)'
+	@echo 'JOBS=n            build and test with n jobs (default: one per processor)'
 
 setup:
 	@scripts/setup
@@ -82,7 +82,7 @@ test-gstreamer: build
 test-opencv: build
 	@scripts/test_opencv
 
-# As root. The kernels are fetched once.
+# Needs root. The kernels are downloaded once.
 test-machines: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace intensity_testing placement_testing machine_test placement_test
 	scripts/test_machines $(MACHINES)
@@ -107,7 +107,7 @@ bench-adapt: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	$(PROGRAM) bench adapt $(ADAPT)
 
-# FOLDER: photographs; without it millrace-similar is left out.
+# FOLDER: a folder with photographs. Without it, millrace-similar is skipped.
 bench-model: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace model_bench auto_compare millrace-dedup $(if $(FOLDER),millrace-similar)
 	$(PROGRAM) model --paper
@@ -124,7 +124,7 @@ bench-pool: configure
 	build/release/src/millrace/pool/fork_join_compare
 	build/release/src/millrace/pool/frame_structure_compare $(FRAMES)
 
-# With all programs of the project that studies run; x264, dav1d and ffmpeg come with setup.
+# Builds all programs of the project that studies run. scripts/setup installs x264, dav1d and ffmpeg.
 bench-study: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace millrace-similar millrace-dedup millrace-skipline
 	$(PROGRAM) study $(or $(STUDY),all -o build/study.html -y)
@@ -143,7 +143,7 @@ bench-batch: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/run/batch_bench.py $(PROGRAM) $(BATCH)
 
-# What deciding by parts, stealing across frames and binding the I/O threads could gain. SCHEDULER: options of the script.
+# Estimates gains of deciding by parts, stealing across frames and pinning I/O threads. SCHEDULER: options of the script.
 bench-scheduler: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	for question in $(or $(QUESTIONS),parts idle affinity flight); do \
@@ -153,14 +153,14 @@ bench-pages: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/run/ablation_bench.py $(PROGRAM) small-pages --clips $(CLIPS) $(PAGES)
 
-# Whole runs of this build over those of one without the pairs of loads in kernels.
+# Compares runs of this build with those of a build without paired loads in kernels.
 bench-ablation: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	@$(CMAKE) --preset release -B build/ablation -DMILLRACE_PAIRED_LOADS=OFF --log-level=WARNING >build/configure.log || { cat build/configure.log >&2; exit 1; }
 	@$(CMAKE) --build build/ablation -j $(JOBS) --target millrace
 	python3 src/millrace/run/ablation_bench.py $(PROGRAM) build/ablation/src/millrace/cli/millrace --clips $(CLIPS) $(ABLATION)
 
-# FOLDER: photographs for the search; without it that part is left out. TASKFLOW: the folder that has taskflow/taskflow.hpp
+# FOLDER: photographs for the search. Without it, that part is skipped. TASKFLOW: the folder with taskflow/taskflow.hpp
 bench-stream: configure
 	@$(CMAKE) --preset release -DMILLRACE_TASKFLOW=$(TASKFLOW) --log-level=WARNING >build/configure.log || { cat build/configure.log >&2; exit 1; }
 	@$(CMAKE) --build --preset release -j $(JOBS) --target stream_compare workloads_compare millrace-dedup $(if $(FOLDER),similar_compare)
@@ -169,7 +169,7 @@ bench-stream: configure
 	python3 apps/dedup/compare.py build/release/apps/dedup/millrace-dedup
 	$(if $(FOLDER),build/release/apps/similar/similar_compare $(FOLDER) 5)
 
-# CLIPS: a folder with foreman_cif.264 and flower_720p.264. The programs: apt-get install x264 x265 svt-av1 dav1d zstd pigz
+# CLIPS: a folder with foreman_cif.264 and flower_720p.264. Needs: apt-get install x264 x265 svt-av1 dav1d zstd pigz
 bench-exec: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace placement_testing
 	python3 src/millrace/placement/exec_bench.py $(PROGRAM) $(CLIPS) $(EXEC)
@@ -178,7 +178,7 @@ bench-units: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace intensity_testing
 	python3 src/millrace/intensity/kinds_bench.py $(PROGRAM) build/release/src/millrace/intensity/testing/kinds $(UNITS)
 
-# As bench-exec.
+# Needs the same clips and packages as bench-exec.
 bench-daemon: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace intensity_testing
 	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) probe
@@ -186,12 +186,12 @@ bench-daemon: configure
 	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) siblings --kinds build/release/src/millrace/intensity/testing/kinds
 	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) programs --clips $(CLIPS)
 
-# As root, attacks that need two users are run as well.
+# If run as root, includes attacks that need two users.
 attack-exec: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace placement_testing
 	python3 src/millrace/placement/exec_attack.py $(PROGRAM) build/release/src/millrace/placement/testing $(ATTACK)
 
-# The daemon is killed KILLS times while 20 programs are born and end, and 10000 clients come.
+# Kills the daemon KILLS times while 20 programs start and end, and 10000 clients connect.
 KILLS ?= 200
 soak-daemon: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target placement_test
@@ -206,7 +206,7 @@ attack-batch: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/cli/batch/batch_attack.py $(PROGRAM) $(ATTACK)
 
-# By the package that make test-python has installed.
+# Uses the package installed by make test-python.
 attack-library:
 	@test -x build/python/clean/bin/python || { echo 'make test-python comes first' >&2; exit 1; }
 	build/python/clean/bin/python python/tests/library_attack.py build/release/lib/libmillrace.so $(ATTACK)
@@ -221,7 +221,7 @@ soak-cluster: configure
 	  MILLRACE_SOAK_ROUNDS=$(SOAK) MILLRACE_PROGRAM=$(abspath $(PROGRAM)) build/python/clean/bin/python python/tests/test_cluster.py Driven.test_a_worker_that_is_killed_costs_one_chunk_each_time; \
 	else echo 'SKIPPED: workers of python -m millrace.cluster are killed too after make test-python' >&2; fi
 
-# By the package that make test-python has installed.
+# Uses the package installed by make test-python.
 bench-cluster:
 	@test -x build/python/clean/bin/python || { echo 'make test-python comes first' >&2; exit 1; }
 	for what in nodes simulate shared many; do \

@@ -1,4 +1,5 @@
-# What `cmake --install` puts below its prefix, which may be moved afterwards. Included behind cmake/libraries.cmake.
+# Files that `cmake --install` puts below its prefix. The prefix may be moved afterwards. Include this after
+# cmake/libraries.cmake.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/millrace)
@@ -16,7 +17,7 @@ if(TARGET millrace_shared)
   list(APPEND modules millrace)
 endif()
 if(TARGET millrace_placement)
-  # Policies of one's own for `millrace exec` need one header, which is C.
+  # Custom policies for `millrace exec` need one C header.
   add_library(millrace_policies INTERFACE)
   set_target_properties(millrace_policies PROPERTIES EXPORT_NAME placement)
   target_sources(millrace_policies PUBLIC FILE_SET HEADERS
@@ -33,7 +34,7 @@ endif()
 install(EXPORT millrace-targets NAMESPACE millrace:: DESTINATION ${package_folder})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/millrace-config.cmake.in
   ${PROJECT_BINARY_DIR}/millrace-config.cmake INSTALL_DESTINATION ${package_folder})
-# Before 1.0 a new minor version may change anything.
+# Before 1.0, a new minor version may change anything.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/millrace-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/millrace-config.cmake ${PROJECT_BINARY_DIR}/millrace-config-version.cmake
         DESTINATION ${package_folder})
@@ -43,7 +44,7 @@ foreach(module IN LISTS modules)
   install(FILES ${PROJECT_BINARY_DIR}/${module}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
-# Programs. Those that others start lie apart; the kernel compiler alone needs libHalide.
+# Programs. Helper programs are installed in a separate folder. Only the kernel compiler needs libHalide.
 set(programs)
 foreach(program millrace millrace-dedup millrace-similar millrace-skipline)
   if(TARGET ${program})
@@ -76,7 +77,7 @@ if(TARGET millrace_daemon)
       set(from ${units}/user)
     endif()
     install(FILES ${from}/millrace-daemon.socket DESTINATION lib/systemd/${place})
-    # The prefix that systemd is to start the program from is known when it is installed.
+    # The systemd unit needs the prefix, which is known only at install time.
     install(CODE "set(bin_folder \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
       set(doc_folder \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
       configure_file(\"${from}/millrace-daemon.service.in\"
@@ -84,7 +85,7 @@ if(TARGET millrace_daemon)
   endforeach()
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-# Manual pages and completions, of what the programs say of themselves.
+# Manual pages and completions, made from the programs' --help.
 if(programs)
   find_program(MILLRACE_PYTHON python3 REQUIRED)
   list(JOIN programs "\" \"" programs)

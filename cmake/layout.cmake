@@ -1,8 +1,8 @@
-# Where an installation puts things, all below one prefix that may be moved as a whole:
-#   bin/                 programs that users call
-#   libexec/millrace/    programs that those and libmillrace start
-#   lib/                 libraries; lib/millrace/: libHalide, for the kernel compiler alone
-# and the headers that are made from the version and from this.
+# Folders of an installation, all below one prefix that may be moved as a whole:
+#   bin/                 programs for users
+#   libexec/millrace/    programs started by those and by libmillrace
+#   lib/                 libraries; lib/millrace/: libHalide, used only by the kernel compiler
+# Also makes the headers that hold these folders and the version.
 include(GNUInstallDirs)
 set(millrace_private_programs ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
 set(millrace_private_libraries ${CMAKE_INSTALL_LIBDIR}/millrace)

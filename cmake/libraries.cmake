@@ -1,5 +1,5 @@
-# The shared libraries, made of the same objects as the rooms' static ones, which programs here are linked with; what
-# they show is what MILLRACE_EXPORT marks. Included behind all rooms.
+# The shared libraries. They are made of the same objects as the modules' static libraries, which the programs here link.
+# They export only symbols marked MILLRACE_EXPORT. Include this after all modules.
 
 # millrace_shared_library(target name exports)
 function(millrace_shared_library target name exports)
@@ -11,7 +11,7 @@ function(millrace_shared_library target name exports)
                       -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/${exports})
 endfunction()
 
-# Streams of items, the pool that they run on, the machine and the models: neither FFmpeg nor Halide.
+# Streams of items, the pool they run on, the machine and the models. Needs neither FFmpeg nor Halide.
 if(TARGET millrace_stream)
   set(objects)
   foreach(room base machine model pool stream)
@@ -21,7 +21,7 @@ if(TARGET millrace_stream)
   add_library(millrace::stream ALIAS millrace_stream_shared)
   millrace_shared_library(millrace_stream_shared millrace_stream exports.map)
   target_compile_features(millrace_stream_shared INTERFACE cxx_std_23)
-  # The static library for what it is linked with; of its objects nothing is missing any more.
+  # Link the static library only for its dependencies. All of its objects are already included.
   target_link_libraries(millrace_stream_shared PUBLIC fmt::fmt Threads::Threads PRIVATE millrace_stream)
   set(public_headers
     base/export.h base/histogram.h base/result.h base/without_exceptions.h
@@ -45,8 +45,8 @@ if(TARGET millrace_stream)
     FILES ${public_headers} ${millrace_generated_headers}/millrace/version.h)
 endif()
 
-# Pipelines over video and over frames of the caller's own, by the interface in C alone. It has a copy of its own of the
-# rooms that the two libraries have in common, which nobody sees: either may be used without the other.
+# Pipelines over video and over the caller's frames, through the C interface only. It contains its own hidden copy of the
+# modules that both libraries use, so either library works without the other.
 if(TARGET millrace_api)
   add_library(millrace_shared SHARED $<TARGET_OBJECTS:millrace_api>)
   add_library(millrace::millrace ALIAS millrace_shared)
@@ -62,7 +62,7 @@ if(TARGET millrace_api)
     BASE_DIRS ${PROJECT_SOURCE_DIR}/src/millrace/api FILES ${PROJECT_SOURCE_DIR}/src/millrace/api/millrace.h)
 endif()
 
-# Placement from within a program, in C; for programs that are placed by themselves.
+# Placement from inside a program, in C, for programs that place their own threads.
 if(TARGET millrace_dispatch)
   add_library(millrace_dispatch_shared SHARED $<TARGET_OBJECTS:millrace_dispatch>)
   add_library(millrace::dispatch ALIAS millrace_dispatch_shared)

@@ -1,14 +1,14 @@
 # millrace_room(name [COMPUTES] [SHELVES folder...] [PROGRAM_SHELVES folder...] [RACE_TESTS file...]
 #               [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
 #
-# Declares the room in the current folder, and in those of its shelves, by its file names alone:
-#   *_test.cpp   -> one test program <name>_test, its cases shared out among MILLRACE_TEST_SHARDS processes; where
-#                   RACE_TESTS are named, only those under the thread sanitizer
+# Declares the module in the current folder and its subfolders (SHELVES). File names decide what is built:
+#   *_test.cpp   -> one test program <name>_test. Its cases are divided among MILLRACE_TEST_SHARDS processes.
+#                   Under the thread sanitizer only RACE_TESTS are built, if any are named
 #   *_bench.cpp  -> one Google Benchmark program <name>_bench
 #   *_fuzz.cpp   -> one libFuzzer program each (MILLRACE_FUZZERS), run for a bounded time as a test
 #   other *.cpp  -> the library millrace_<name>
-#   *.cpp of PROGRAM_SHELVES, which lie above the others -> <name>_<shelf>_sources, for programs of the room
-# COMPUTES: its work is worth optimising where that costs time to compile, in tests and under sanitizers.
+#   *.cpp of PROGRAM_SHELVES, which are above the other subfolders -> <name>_<shelf>_sources, for programs of the module
+# COMPUTES: optimise the module even in tests and under sanitizers, because its work outweighs the compile time.
 function(millrace_room name)
   cmake_parse_arguments(ROOM "COMPUTES" "" "SHELVES;PROGRAM_SHELVES;RACE_TESTS;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
   set(patterns *.cpp)
@@ -35,7 +35,7 @@ function(millrace_room name)
   if(sources)
     add_library(millrace_${name} STATIC ${sources})
     target_include_directories(millrace_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers})
-    # Of the shared libraries that are made of the same objects (cmake/libraries.cmake), users see what is marked.
+    # The shared libraries made of the same objects export only marked symbols (cmake/libraries.cmake).
     set_target_properties(millrace_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_link_libraries(millrace_${name} PUBLIC ${ROOM_DEPENDS} fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
   else()
@@ -48,7 +48,7 @@ function(millrace_room name)
     target_compile_options(millrace_${name} PRIVATE -O1)
   endif()
   if(MILLRACE_FUZZERS AND fuzzers AND sources)
-    # A fuzzer is led by the coverage of what it calls, so the room has to report its own.
+    # The fuzzer follows the coverage of the code it calls, so the module must report coverage.
     target_compile_options(millrace_${name} PRIVATE -fsanitize=fuzzer-no-link)
     target_link_options(millrace_${name} PUBLIC -fsanitize=fuzzer-no-link)
   endif()
@@ -57,23 +57,24 @@ function(millrace_room name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE millrace_${name} ${ROOM_TEST_DEPENDS} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    # Most tests gain little from being optimised, and building them is most of what testing takes.
+    # Most tests gain little from optimisation, and compiling takes most of the time of a test run.
     set(optimisation -O0)
     if(ROOM_COMPUTES AND NOT MILLRACE_SANITIZE)
       set(optimisation -O1)
     endif()
     target_compile_options(${name}_test PRIVATE $<$<NOT:$<CONFIG:Debug>>:${optimisation}>)
     if(MILLRACE_SANITIZE MATCHES "undefined")
-      # A quarter of what a test takes to compile; what they would find in one ends it in any case.
+      # These checks cost a quarter of a test's compile time. An error that they would find in a test ends the test
+      # anyway.
       target_compile_options(${name}_test PRIVATE
         -fno-sanitize=null,alignment,vptr,object-size,pointer-overflow,return)
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # Where one half of a pair of replaced operators is inlined and not the other; and of an empty optional GCC 12
-      # takes the content for used at -O1.
+      # GCC warns if only one of a pair of replaced operators is inlined. At -O1, GCC 12 also assumes that the content of
+      # an empty optional is used.
       target_compile_options(${name}_test PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete> -Wno-psabi -Wno-maybe-uninitialized)
     endif()
-    # A process with many tests, not one for each: starting a program takes longer than most tests.
+    # Run many tests per process, because starting a program takes longer than most tests.
     foreach(shard RANGE 1 ${MILLRACE_TEST_SHARDS})
       math(EXPR index "${shard} - 1")
       add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
@@ -103,11 +104,12 @@ endfunction()
 
 # millrace_program_test(room name script argument...)
 #
-# A test in Python that runs programs: <room>.<name>. MILLRACE_SANITIZED is set in its environment where they are.
+# Adds the test <room>.<name>, a Python script that runs programs. MILLRACE_SANITIZED is set in its environment if the
+# programs are sanitized.
 function(millrace_program_test room name script)
-  find_program(MILLRACE_PYTHON python3 REQUIRED)  # find_package(Python3) takes a second each time
+  find_program(MILLRACE_PYTHON python3 REQUIRED)  # find_package(Python3) takes a second on each call
   add_test(NAME ${room}.${name} COMMAND ${MILLRACE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
-  set_tests_properties(${room}.${name} PROPERTIES LABELS ${room} TIMEOUT 600 COST 100)  # long: first
+  set_tests_properties(${room}.${name} PROPERTIES LABELS ${room} TIMEOUT 600 COST 100)  # long tests start first
   if(MILLRACE_SANITIZE)
     set_tests_properties(${room}.${name} PROPERTIES ENVIRONMENT MILLRACE_SANITIZED=1)
   endif()
@@ -115,8 +117,8 @@ endfunction()
 
 # millrace_benchmark(target)
 #
-# A program or library that measures: built where it is asked for, by its name or with `benchmarks`, and not with all
-# the rest. That it compiles, clang-tidy sees (scripts/lint).
+# A program or library that measures. It is built only on request, by name or with the target `benchmarks`. scripts/lint
+# checks with clang-tidy that it compiles.
 function(millrace_benchmark target)
   set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
   add_dependencies(benchmarks ${target})
@@ -124,7 +126,7 @@ endfunction()
 
 # millrace_reads_options(target)
 #
-# A target that reads options and prints; the work is done elsewhere. The parser of options is long to compile.
+# A target that parses options and prints, and does no heavy work. The option parser is slow to compile.
 function(millrace_reads_options target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:RelWithDebInfo>:-O0>)
 endfunction()

@@ -19,7 +19,7 @@ check free_runs run free
 for arrangement in pinned io-same io-diff module-diff; do
   for structure in '' tiled; do
     rm -f $arrangement.y4m
-    # One core leaves none beside the I/O thread's.
+    # With one core, none is left besides that of the I/O thread.
     if [ "$(nproc)" = 1 ] && [ ${arrangement%-diff} != $arrangement ]; then
       check "${arrangement}_${structure:-adaptive}_is_refused_with_a_reason" refused_with_a_reason $arrangement
       continue

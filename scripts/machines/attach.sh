@@ -1,20 +1,20 @@
-# `millrace exec --attach`: after it has let go, a program is allowed what one that was never touched is allowed.
+# `millrace exec --attach`: after it detaches, a program may use the same CPUs as one that was never attached to.
 # CPUs: 8 16
 . /cases/common.sh
 
-# What the kernel itself does takes no time.
+# The kernel's own work takes no time.
 patience=5
 last=$(($(nproc) - 1))
 all=0-$last
 
-# begin POLICY: two like programs in the cpuset, one of which exec attaches to.
+# begin POLICY: starts two equal programs in the cpuset and attaches exec to one.
 begin() {
   (in_cpuset $kinds 600 sleep sleep sleep sleep) & program=$!
   (in_cpuset $kinds 600 sleep sleep sleep sleep) & untouched=$!
   within 10 threads_of $program 5 && within 10 threads_of $untouched 5
   $millrace exec --policy "$1" --attach $program >/tmp/attach.log 2>&1 & exec=$!
 }
-# Threads are placed: not all have the mask of the untouched ones.
+# Checks that threads are placed: some mask differs from those of the untouched program.
 placed() {
   [ "$(all_masks $program)" != "$(all_masks $untouched)" ]
 }
@@ -64,7 +64,8 @@ online 5 0
 begin one-to-one
 check_soon cpu_offline_placed placed
 detach
-# The kernel grants no CPU that is offline, though the mask of a thread that asked for nothing may name it: neither runs there.
+# The kernel grants no CPU that is offline, though the mask of an untouched thread may name it. Neither program runs
+# there.
 online 5 1
 check_soon cpu_offline_detached_and_online as_untouched
 end

@@ -1,18 +1,18 @@
-# What the cases have in common. Each case says in its second line for which numbers of CPUs it is, begins with
-# `. /cases/common.sh`, and prints a line "ok NAME", "not ok NAME" or "skip NAME: REASON" for every check. It may leave behind
-# processes, control groups and CPUs offline. The shell is busybox's.
+# Shared functions of the cases. The second line of each case names the numbers of CPUs it runs on. A case begins with `.
+# /cases/common.sh`, and prints "ok NAME", "not ok NAME" or "skip NAME: REASON" for every check. It may leave behind
+# processes, control groups and offline CPUs. The shell is busybox's.
 
 millrace=$MILLRACE_BUILD/src/millrace/cli/millrace
 kinds=$MILLRACE_BUILD/src/millrace/intensity/testing/kinds
 group=/sys/fs/cgroup/case
 
-# seconds: since the machine started.
+# seconds: prints the time since boot.
 seconds() {
   cut -d. -f1 /proc/uptime
 }
 
-# within SECONDS COMMAND...: whether the command succeeds in that time; it is tried three times at least. Emulated machines are
-# slow: be generous.
+# within SECONDS COMMAND...: succeeds if the command succeeds in that time. It is tried at least three times. Emulated
+# machines are slow: be generous.
 within() {
   local end=$(($(seconds) + $1)) tries=0
   shift
@@ -23,7 +23,7 @@ within() {
   return 1
 }
 
-# check NAME COMMAND...: passed if the command succeeds. If not, the file "found" says what was wrong.
+# check NAME COMMAND...: passes if the command succeeds. If not, the file "found" says what was wrong.
 check() {
   local name=$1
   shift
@@ -36,7 +36,7 @@ check() {
   fi
 }
 
-# check_soon NAME COMMAND...: the same within so many seconds.
+# check_soon NAME COMMAND...: passes if the command succeeds within $patience seconds.
 patience=20
 check_soon() {
   local name=$1
@@ -44,7 +44,7 @@ check_soon() {
   check "$name" within $patience "$@"
 }
 
-# same EXPECTED COMMAND...: whether the command prints that.
+# same EXPECTED COMMAND...: succeeds if the command prints EXPECTED.
 same() {
   local expected=$1 found
   shift
@@ -52,7 +52,7 @@ same() {
   [ "$found" = "$expected" ] || { echo "$* printed '$found', not '$expected'" >/tmp/found && return 1; }
 }
 
-# The mask of every thread of a process, one a line, "NAME MASK": "main" is the first thread, whatever its name.
+# Prints the mask of every thread of a process, one per line: "NAME MASK". "main" is the first thread, whatever its name.
 masks() {
   local task name
   for task in /proc/"$1"/task/*; do
@@ -61,18 +61,18 @@ masks() {
   done 2>/dev/null
 }
 
-# all_masks PID: the masks that threads have, each once: "0-7", or "0,2 4".
+# all_masks PID: prints the distinct masks of the threads: "0-7", or "0,2 4".
 all_masks() {
   masks "$1" | awk '{print $2}' | sort -u | xargs
 }
 
-# masks_of PID NAME: those of the threads of that name, each with how many have it: "1x0 1x2".
+# masks_of PID NAME: prints the masks of the threads of that name, each with its number of threads: "1x0 1x2".
 masks_of() {
   masks "$1" | awk -v name="$2" '$1 == name {++count[$2]} END {for (mask in count) print count[mask] "x" mask}' | sort | xargs
 }
 
-# cpus_of PID NAME: how many CPUs threads of that name are pinned to, each to one of its own; 0 if any has a wider mask or two
-# have the same.
+# cpus_of PID NAME: prints how many CPUs the threads of that name are pinned to, each to its own; 0 if any has a wider
+# mask or two have the same.
 cpus_of() {
   masks "$1" | awk -v name="$2" '$1 == name {if ($2 ~ /[-,]/ || seen[$2]++) shared = 1; ++count} END {print shared ? 0 : count + 0}'
 }
@@ -82,7 +82,7 @@ online() {
   echo "$2" >"/sys/devices/system/cpu/cpu$1/online"
 }
 
-# cpuset CPUS: the case's control group has these CPUs. Made on first use.
+# cpuset CPUS: assigns these CPUs to the case's control group, which is created on first use.
 cpuset() {
   if [ ! -d $group ]; then
     echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
@@ -91,18 +91,18 @@ cpuset() {
   echo "$1" >$group/cpuset.cpus
 }
 
-# in_cpuset COMMAND...: runs it in that group, in place of the calling shell: `in_cpuset COMMAND & pid=$!`.
+# in_cpuset COMMAND...: replaces the calling shell by the command, in that group: `in_cpuset COMMAND & pid=$!`.
 in_cpuset() {
   echo 0 >$group/cgroup.procs
   exec "$@"
 }
 
-# threads_of PID COUNT: whether it has so many threads.
+# threads_of PID COUNT: succeeds if the process has COUNT threads.
 threads_of() {
   [ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" = "$2" ]
 }
 
-# gtest PROGRAM FILTER: each test a check.
+# gtest PROGRAM FILTER: runs the tests; each is a check.
 gtest() {
   "$MILLRACE_BUILD/src/millrace/$1" --gtest_filter="$2" --gtest_color=no 2>&1 | tee /tmp/gtest | awk '
     /^\[       OK \] .* \([0-9]+ ms\)$/ {print "ok " $4; next}

@@ -1,4 +1,4 @@
-# The daemon: places programs anew when their cpuset or the CPUs online change, and leaves none with its masks when it ends.
+# The daemon places programs anew when their cpuset or the online CPUs change, and restores all masks when it ends.
 # CPUs: 8 16
 . /cases/common.sh
 
@@ -26,11 +26,11 @@ placed() {
 as_untouched() {
   same "$(all_masks $untouched)" all_masks $program
 }
-# Whether a thread is placed on one of the CPUs from $1 on.
+# Succeeds if a thread is placed on a CPU from $1 on.
 placed_from() {
   placed && masks $program | grep -v '^main' | awk '{print $2}' | tr ',-' '\n\n' | awk -v low="$1" '$1 >= low {found = 1} END {exit !found}'
 }
-# On none of them.
+# Succeeds if no thread is.
 placed_below() {
   placed && masks $program | awk '{print $2}' | tr ',-' '\n\n' | awk -v high="$1" '$1 >= high {exit 1}'
 }

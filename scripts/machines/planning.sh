@@ -1,11 +1,11 @@
-# `millrace exec` plans anew when the CPUs that the program may use change.
+# `millrace exec` plans anew when the CPUs available to the program change.
 # CPUs: 8 16
 . /cases/common.sh
 
 last=$(($(nproc) - 1))
 all=0-$last
 
-# begin POLICY KIND...: a program under exec in the cpuset; $program is its number.
+# begin POLICY KIND...: starts a program under exec in the cpuset; $program is its process ID.
 begin() {
   local policy=$1
   shift
@@ -21,7 +21,7 @@ end() {
   wait $exec
   cat /tmp/exec.log
 }
-# How many CPUs the threads of a kind may use together.
+# Prints how many CPUs the threads of a kind may use together.
 cpus_together() {
   masks "$program" | awk -v name="$1" '$1 == name {print $2}' | tr , '\n' |
     awk -F- '{for (cpu = $1; cpu <= ($2 == "" ? $1 : $2); ++cpu) seen[cpu] = 1} END {for (cpu in seen) ++count; print count + 0}'
@@ -32,7 +32,7 @@ at_least() {
   shift
   [ "$("$@")" -ge "$least" ] || { echo "$* printed $("$@"), not $least or more" >/tmp/found && return 1; }
 }
-# Each thread of kind sleep is pinned to a CPU of its own.
+# Succeeds if each thread of kind sleep is pinned to its own CPU.
 each_its_own() {
   same "$1" cpus_of "$program" sleep || { masks "$program" >>/tmp/found && return 1; }
 }

@@ -1,8 +1,8 @@
-# What is known of a machine of which CPUs are offline: every core that is left, and no more.
+# The topology of a machine with offline CPUs: exactly the remaining cores.
 # CPUs: 8 16
 . /cases/common.sh
 
-# As the kernel has them: of each core the CPUs, as in "0-1 2-3 5".
+# The kernel's view: the CPUs of each core, such as "0-1 2-3 5".
 kernel_cores() {
   cat /sys/devices/system/cpu/cpu*/topology/thread_siblings_list 2>/dev/null | sort -un | xargs
 }
