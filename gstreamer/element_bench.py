@@ -1,9 +1,10 @@
-"""How fast the GStreamer element filters, beside the program's computing: scripts/test_gstreamer bench [frames].
+"""Compares the speed of the GStreamer element with the program's computation: scripts/test_gstreamer bench [frames].
 
 usage: element_bench.py MILLRACE PLUGIN_FOLDER [FRAMES]
 
-Frames of 1920x1080, in turns: how long each is in the element, by GStreamer's own tracer of latencies, and what computing
-takes of a run of `millrace run` on frames that it generates. One schedule for both. Medians over rounds.
+Measures alternately, on frames of 1920x1080: the time of a frame in the element, by GStreamer's latency tracer, and
+the computing time of `millrace run` on generated frames. Both use the same schedule. The output is medians over
+rounds.
 """
 
 import json
@@ -22,7 +23,7 @@ OPTIONS = {"structure": "tiled", "fusion": "none", "no-profile": "true"}
 
 
 def in_the_element(pipeline, threads, folder):
-    """Seconds of each frame but the first ones, which touch memory."""
+    """Seconds of each frame, without the first ones, which touch memory for the first time."""
     environment = os.environ | {"GST_PLUGIN_PATH": PLUGINS, "GST_REGISTRY": str(folder / "registry"), "GST_DEBUG_NO_COLOR": "1",
                                 "GST_TRACERS": "latency(flags=element)", "GST_DEBUG": "GST_TRACER:7"}
     options = ",".join(f"{name}={value}" for name, value in OPTIONS.items())

@@ -1,4 +1,4 @@
-"""Tests of the GStreamer element, by gst-launch-1.0: what it makes is what `millrace run` makes.
+"""Tests of the GStreamer element with gst-launch-1.0: its output must equal that of `millrace run`.
 
 usage: test_millrace.py MILLRACE PLUGIN_FOLDER
 """
@@ -13,7 +13,7 @@ import threading
 import unittest
 
 MILLRACE, PLUGINS = sys.argv[1:3]
-# As GStreamer and as a y4m header have them; samples in bytes; steps of chroma, None for gray.
+# For each GStreamer format: the name in a y4m header, bytes per sample, and chroma subsampling, or None for gray.
 FORMATS = {"I420": ("C420jpeg", 1, (2, 2)), "Y42B": ("C422", 1, (2, 1)), "Y444": ("C444", 1, (1, 1)),
            "GRAY8": ("Cmono", 1, None), "I420_10LE": ("C420p10", 2, (2, 2))}
 
@@ -23,7 +23,7 @@ def up(value, step):
 
 
 def planes_of(name, width, height):
-    """(bytes of a row, rows) of each plane."""
+    """Return (bytes per row, rows) of each plane."""
     _, size, chroma = FORMATS[name]
     planes = [(width * size, height)]
     if chroma:
@@ -32,7 +32,7 @@ def planes_of(name, width, height):
 
 
 def packed(data, name, width, height):
-    """The samples of frames whose rows GStreamer has rounded up."""
+    """Remove GStreamer's padding of rows from frames."""
     _, size, chroma = FORMATS[name]
     layout = [(up(width * size, 4), up(height, chroma[1]) if chroma else height)]
     if chroma:
@@ -62,8 +62,8 @@ class Element(unittest.TestCase):
         return done.stdout + done.stderr
 
     def refused(self, *words):
-        """What is told of an error. gst-launch-1.0 itself goes on waiting at times where one comes while it starts, as one of
-        `identity error-after=1` shows; then it is ended."""
+        """Return the error message. gst-launch-1.0 may hang if an error comes during start-up, as with `identity
+        error-after=1`. It is then ended."""
         with subprocess.Popen(["gst-launch-1.0", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env=self.environment) as launched:
             waits = threading.Timer(5, launched.kill)
@@ -75,7 +75,7 @@ class Element(unittest.TestCase):
         return told
 
     def source(self, name, width, height, frames):
-        """A test picture, packed, and the words that make it."""
+        """Return a packed test picture, and the arguments that make it."""
         words = ("videotestsrc", f"num-buffers={frames}", "pattern=zone-plate", "kx2=20", "ky2=20", "kt=3", "!",
                  f"video/x-raw,format={name},width={width},height={height},framerate=30/1")
         plain = self.folder / "plain.raw"
@@ -83,7 +83,7 @@ class Element(unittest.TestCase):
         return packed(plain.read_bytes(), name, width, height), words
 
     def made_by_millrace(self, pipeline, name, width, height, frames, second=(), aspect=None):
-        """The program's output in y4m: its size, what is behind the header, and that."""
+        """Return the program's y4m output: its size, the data after the header, and the header."""
         y4m = self.folder / "in.y4m"
         size = sum(row * rows for row, rows in planes_of(name, width, height))
         self.assertEqual(len(frames) % size, 0)
@@ -101,7 +101,7 @@ class Element(unittest.TestCase):
 
     @staticmethod
     def split(data, header):
-        """The frames behind a header, each with its FRAME line, by their size."""
+        """Split the data after a header into frames, each with its FRAME line."""
         kind = re.search(rb" C(\S+)", header)[1].decode()
         name = next((name for name, (told, _, _) in FORMATS.items() if told[1:] == kind), None)
         if name is None:

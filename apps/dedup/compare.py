@@ -1,13 +1,13 @@
-"""Measures millrace-dedup on real files: against tar piped to zstd, its strategies against each other, its memory.
+"""Measures millrace-dedup on real files, compares it with tar piped to zstd, and compares its strategies and memory.
 
 usage: compare.py MILLRACE_DEDUP [--parts zstd,unique,far,strategies,memory] [--megabytes 500] [--rounds 7] [--level 3]
                   [--threads 1,2,4] [--long 27]
 
-far: the files once, eight times over through a pipe, so that repetitions lie further apart than the window of zstd.
+far: eight copies of the files through a pipe, so that repetitions are further apart than the window of zstd.
 
-The files are those of system directories, by name, as many as make the size; about a third of the bytes twice. What
-is compared takes turns, in a random order within each round, and ratios are taken round by round; the median and the
-quartiles are printed. A first round, which warms the page cache, does not count.
+The files are taken from system directories by name until they reach the size. About a third of the bytes appear
+twice. The contenders alternate in a random order in each round, and ratios are taken per round. The output is the
+median and the quartiles. A first round warms the page cache and is not counted.
 """
 
 import argparse
@@ -24,7 +24,7 @@ FOLDERS = ("/usr/bin", "/usr/include", "/usr/lib/python3", "/usr/lib/x86_64-linu
 
 
 def files_of(folder, size, taken):
-    """Regular files below the folder, in the order of their names, of `size` bytes in all at most."""
+    """Regular files below the folder in the order of their names, at most `size` bytes in all."""
     found = []
     for place, folders, names in os.walk(folder):
         folders.sort()
@@ -41,7 +41,7 @@ def files_of(folder, size, taken):
 
 
 def file_list(megabytes):
-    """Names of files, and again names of a part of them, that come to the size; and how many are the first."""
+    """File names, with some repeated, that add up to the size, and the number of distinct ones."""
     left = int(megabytes * 1e6 * 2 / 3)
     taken = set()
     once = []
@@ -69,13 +69,13 @@ def spread(values, digits=2):
 
 
 def processor_seconds():
-    """Of all children that have ended."""
+    """Processor seconds of all children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def rounds_of(contenders, rounds, order):
-    """Seconds and processor seconds of each contender in each round."""
+    """Wall and processor seconds of each contender in each round."""
     times = {name: [] for name in contenders}
     used = {name: [] for name in contenders}
     for number in range(rounds + 1):
@@ -95,7 +95,7 @@ def ratios(these, to):
 
 
 def tar_into(names, command, output):
-    """Runs tar of the files named in a file into the command, its output into another file."""
+    """Pipe a tar of the listed files through the command into a file."""
     with open(output, "wb") as out:
         tar = subprocess.Popen(["tar", "cf", "-", "--hard-dereference", "-T", str(names)], stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL)
@@ -130,7 +130,7 @@ def zstd_words(options):
 
 
 def far_apart(program, names, folder, options, times=8):
-    """The same tar again and again, by a memory of 256M; once each, as it takes long."""
+    """The same tar repeated, with a memory of 256M. Runs once per contender, because it takes long."""
     stream = folder / "once"
     tar_into(names, ["cat"], stream)
     size = times * stream.stat().st_size
@@ -163,7 +163,7 @@ def strategies(program, stream, folder, options, order):
     for threads in map(int, options.threads.split(",")):
         contenders = {}
         for strategy in "stealing", "tbb", "pools", "oversubscribed", "collapsed":
-            # The others' default is a number of tokens that follows from threads and queues.
+            # By default the number of tokens follows from threads and queues.
             tokens = {"": ()}
             if strategy == "tbb":
                 tokens = {"": (), " 2 tokens a thread": ("--tokens", str(2 * threads)),

@@ -18,7 +18,7 @@ import unittest
 
 PROGRAM = sys.argv[1]
 
-# Made by the last program that wrote version 1, of first_version_stream().
+# Written by the last program that made version 1, from first_version_stream().
 FIRST_VERSION = base64.b64decode("""
 ik1SRA0KGgoBAAAAxePGhgBAIAAABAAAARMAAAAAAABEAQAAiCEAAFsIAACKR2WZGsgHgOW+9cgotS/9YIggjUIAWuwEGhWwJYUOwrFWMChJ
 hlLuJJNMUncipwObAZgBmwHDRUwMx2jLnKPIXMWDuVNubhocc5dgc2WLOZ/RmiMRzUU8zLFSwtlRJFw9BOFevnDT0gj3KQtXdBHOdYXjGShc
@@ -108,7 +108,7 @@ class Program(unittest.TestCase):
         return done
 
     def refused(self, code, word, *words, **options):
-        """The program ends with the code and one line that holds the word."""
+        """Expect this exit code and one line that contains the word."""
         done = run(*words, **options)
         text = done.stderr.decode()
         self.assertEqual(done.returncode, code, text)
@@ -211,7 +211,7 @@ class Program(unittest.TestCase):
             self.done("check", self.archive, "--memory", "1M")
         self.assertGreater(sizes["0"], 8_900_000)
         self.assertGreater(sizes["2M"], 8_900_000)
-        self.assertLess(sizes["8M"], 7_000_000)  # 6 MB, and what lies between marks and edits
+        self.assertLess(sizes["8M"], 7_000_000)  # 6 MB, plus the data between marks and edits
 
     def test_archives_of_the_first_version_are_read(self):
         old, stream = self.folder / "old", first_version_stream()
@@ -264,7 +264,7 @@ class Program(unittest.TestCase):
         self.assertLess(report["records"], 5)
 
     def test_a_part_that_cannot_be_is_refused(self):
-        self.data += random.Random(5).randbytes(6_000_000)  # which needs nothing of the rest
+        self.data += random.Random(5).randbytes(6_000_000)  # independent of the rest
         self.input.write_bytes(self.data)
         self.done("pack", self.input, self.archive)
         self.refused(2, "none from byte", "unpack", self.archive, "-", "--from", len(self.data) + 1)
@@ -278,7 +278,7 @@ class Program(unittest.TestCase):
         names = self.names()
         self.refused(1, "damaged at byte 32", "unpack", broken, self.folder / "out", "--bytes", 10)
         self.assertEqual(self.names(), names)
-        # What lies elsewhere is restored all the same.
+        # Undamaged parts are restored all the same.
         at = len(self.data) - 100
         self.assertEqual(self.done("unpack", broken, "-", "--from", at, "--bytes", 20).stdout, self.data[at:at + 20])
 
@@ -314,7 +314,7 @@ class Program(unittest.TestCase):
         self.refused(2, "in: exists; give -y", "unpack", self.archive, self.input)
         self.refused(2, "both IN and OUT", "pack", self.input, self.input, "--force")
         self.assertEqual(self.input.read_bytes(), self.data)
-        # Reports are outputs too, and are refused before the work.
+        # Reports are outputs too, so they are checked before the work.
         report = self.folder / "report"
         report.write_bytes(b"precious")
         for words in ("pack", self.input, "-"), ("unpack", self.archive, "-"), ("check", self.archive):
@@ -335,7 +335,7 @@ class Program(unittest.TestCase):
         self.assertEqual((self.folder / "log").read_bytes(), b"before after")
 
     def bomb(self):
-        """An archive that restores some 1000 times its size."""
+        """An archive that expands about 1000 times."""
         zeros = self.folder / "zeros"
         with zeros.open("wb") as file:
             file.truncate(200 << 20)
@@ -348,7 +348,7 @@ class Program(unittest.TestCase):
         bomb, output = self.bomb(), self.folder / "out"
         for verb in ("unpack", bomb, output), ("unpack", bomb, "-"), ("check", bomb):
             self.refused(1, "restores 209715200 bytes, more than the limit of 10485760 bytes", *verb, "--limit", "10M")
-        # Of a pipe nobody knows the end beforehand: the limit ends the run.
+        # The size of a pipe is unknown in advance, so the limit ends the run.
         packed = bomb.read_bytes()
         self.refused(1, "more than the limit of 10485760 bytes", "unpack", "-", output, "--limit", "10M", input=packed)
         done = run("unpack", "-", "-", "--limit", "10M", input=packed)
@@ -442,7 +442,7 @@ class Program(unittest.TestCase):
         self.addCleanup(subprocess.run, ["umount", small], check=True)
         self.refused(1, "no space left after", "pack", self.input, small / "archive")
         self.done("pack", self.input, self.archive)
-        # A file tells beforehand what it takes, a pipe does not.
+        # A file announces its unpacked size; a pipe does not.
         self.refused(1, "free; choose another place", "unpack", self.archive, small / "out")
         self.refused(1, "no space left after", "unpack", "-", small / "out", input=self.archive.read_bytes())
         self.refused(1, "temporary file", "check", "-", input=self.archive.read_bytes(),
@@ -469,7 +469,7 @@ class Program(unittest.TestCase):
         return child
 
     def wait_until_writing(self, child):
-        """Until the run has a file of its own, with or without a name, in the folder."""
+        """Wait until the run has opened a file, named or unnamed, in the folder."""
         until = time.monotonic() + 30
         files = pathlib.Path(f"/proc/{child.pid}/fd")
         while time.monotonic() < until:
@@ -478,7 +478,7 @@ class Program(unittest.TestCase):
                     if os.readlink(file).startswith(str(self.folder)):
                         return
                 except OSError:
-                    pass  # closed meanwhile
+                    pass  # closed in the meantime
             time.sleep(0.01)
         self.fail("the run has not begun to write")
 
@@ -516,7 +516,7 @@ class Program(unittest.TestCase):
         child.kill()
         child.wait(timeout=30)
         self.assertEqual(self.archive.read_bytes(), b"precious")
-        # What it left, if anything, is no obstacle to the next.
+        # Leftovers of the first run must not disturb the next one.
         self.done("pack", self.input, self.archive, "--force")
         self.done("check", self.archive)
 
@@ -552,11 +552,11 @@ class Program(unittest.TestCase):
         noise.write_bytes(random.Random(2).randbytes(60_000_000))
         with subprocess.Popen([PROGRAM, "pack", noise, "-", "--memory", str(budget), "-q"],
                               stdout=subprocess.PIPE) as child:
-            time.sleep(1.5)  # everything that may be in flight is, as nobody reads
+            time.sleep(1.5)  # the pipeline is full, because nobody reads
             status = pathlib.Path(f"/proc/{child.pid}/status").read_text()
             child.kill()
         peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
-        # The program itself, its libraries and what compression needs are not the stream's.
+        # The program, its libraries and the compressor need memory outside the stream's budget.
         self.assertLess(peak, 1.2 * budget + (28 << 20))
 
 

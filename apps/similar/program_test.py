@@ -16,7 +16,7 @@ import time
 import unittest
 import zlib
 
-# The colours of the picture itself, without dots to mix others.
+# The colours of the picture itself, without dithering.
 PALETTE = "split[a][b];[a]palettegen[p];[b][p]paletteuse=dither=none"
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
 
@@ -26,7 +26,7 @@ def chunk(kind, data):
 
 
 def jpeg_of_scans(side, scans):
-    """A grey progressive JPEG in which so many scans say nothing."""
+    """A grey progressive JPEG with this many empty scans."""
 
     def segment(marker, data):
         return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
@@ -39,10 +39,10 @@ def jpeg_of_scans(side, scans):
     one_code = bytes([1] + [0] * 15)
     data = b"\xff\xd8" + segment(0xDB, b"\0" + bytes([1] * 64))
     data += segment(0xC2, struct.pack(">BHHB", 8, side, side, 1) + b"\x01\x11\0")
-    data += segment(0xC4, b"\0" + one_code + b"\0")  # of differences that are 0
-    data += segment(0xC4, b"\x10" + one_code + b"\0")  # of blocks that end
+    data += segment(0xC4, b"\0" + one_code + b"\0")  # differences of 0
+    data += segment(0xC4, b"\x10" + one_code + b"\0")  # end of block
     data += segment(0xDA, b"\x01\x01\0\0\0\0") + packed("0" * blocks)
-    # First each coefficient by itself down to its bit 13, then bit by bit.
+    # First each coefficient down to bit 13, then bit by bit.
     steps = [(k, 0, 13) for k in range(1, 64)] + [(k, bit + 1, bit) for bit in range(12, -1, -1) for k in range(1, 64)]
     for k, high, low in steps[:scans]:
         data += segment(0xDA, b"\x01\x01\0" + bytes([k, k, high << 4 | low])) + packed("0" * blocks)
@@ -82,7 +82,7 @@ class Program(unittest.TestCase):
         return done.stdout.decode()
 
     def refused(self, code, word, *words):
-        """The program ends with the code and one line that holds the word."""
+        """Expect this exit code and one line that contains the word."""
         done = self.run_program(*words)
         text = done.stderr.decode()
         self.assertEqual(done.returncode, code, text)
@@ -91,7 +91,7 @@ class Program(unittest.TestCase):
         self.assertEqual(done.stdout, b"")
 
     def test_a_picture_is_the_same_in_every_format_and_a_distance_leaves_the_others_out(self):
-        # What FFmpeg writes of one picture, in 8 and 16 bits.
+        # One picture in the formats that FFmpeg writes, with 8 and 16 bits.
         source = self.photos / "03.png"
         kinds = {"16.png": ["-pix_fmt", "rgb48be"], "a.gif": ["-filter_complex", PALETTE], "a.webp": ["-lossless", "1"],
                  "a.jpg": ["-q:v", "2"]}
@@ -104,7 +104,7 @@ class Program(unittest.TestCase):
         self.assertLess(found["16.png"], 0.05)
         self.assertEqual(report["distance"], 0.3)
         none = self.done(0, "query", self.photos / "04.png", "--distance", "0", "--top", "100")
-        self.assertEqual(len(none.splitlines()), 2)  # itself
+        self.assertEqual(len(none.splitlines()), 2)  # the image itself
         self.assertEqual(self.run_program("query", source, "--distance", "-1").returncode, 2)
 
     def test_an_indexed_image_is_found_first(self):
@@ -218,8 +218,8 @@ class Program(unittest.TestCase):
             self.assertEqual(path.read_bytes(), whole)
 
     def interrupted(self, sent):
-        """Starts an index run, sends the signal once some images are done, gives the exit code."""
-        for seed in range(100, 120 if "MILLRACE_SANITIZED" in os.environ else 160):  # which are ten times as slow
+        """Start an index run, send the signal after some images, and return the exit code."""
+        for seed in range(100, 120 if "MILLRACE_SANITIZED" in os.environ else 160):  # sanitized runs are ten times as slow
             (self.photos / f"{seed}.png").write_bytes(png(seed, 900, 700))
         journal = self.folder / "similar.index.journal"
         process = subprocess.Popen([PROGRAM, "index", "photos", "--threads", "1"], cwd=self.folder,
@@ -355,7 +355,7 @@ class Program(unittest.TestCase):
         self.assertIn(shown, page)
         self.assertNotIn("\x1b", page)
         self.assertNotIn("\u202e", page)
-        # Programs get the name as it is.
+        # JSON holds the name unchanged.
         report = json.loads((self.folder / "report.json").read_text())
         self.assertEqual(report["queries"][0]["image"], f"photos/{name}")
         lines = self.done(0, "query", f"photos/{name}", "--top", "1").split("\n")
@@ -372,7 +372,7 @@ class Program(unittest.TestCase):
 
 
 def limit_files(size):
-    """Writes beyond the size fail, as on a full disk."""
+    """Make writes beyond the size fail, as on a full disk."""
     import resource
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 

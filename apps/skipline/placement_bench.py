@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""The UDispatch+ paper's tables IV and VII on this machine: speed-ups of millrace-skipline by binding its threads.
+"""Measures tables IV and VII of the UDispatch+ paper on this machine: speed-ups of millrace-skipline by pinning its
+threads.
 
     placement_bench.py MILLRACE SKIPLINE [--rounds 9] [--executions 25] [--threads 4] [--birth shim]
 
-MILLRACE and SKIPLINE are the programs. An image of text of 1920x1080 pixels, which this script makes, is encoded and
-decoded by each variant: as the kernel places the threads (NoB), one-to-one (1-1+) and main-least-loaded (M-L+). The three
-take turns, execution by execution. A time is what the program prints for making the threads, working and joining them; of
-each round of `executions` the median is taken, and the paper's speed-up in percent, (time of one / time of the other - 1)
-* 100. Printed are the median and quartiles of the rounds', and beside them the paper's for four threads on four cores.
+MILLRACE and SKIPLINE are the programs. The script makes an image of text of 1920x1080 pixels. Each variant encodes
+and decodes it: with the kernel's placement (NoB), one-to-one (1-1+) and main-least-loaded (M-L+). The three
+alternate, execution by execution.
+
+A time is the program's own figure for creating the threads, working and joining them. Each round of `executions`
+gives a median, and from it the paper's speed-up in percent, (time of one / time of the other - 1) * 100. The output
+is the median and quartiles over rounds, next to the paper's figures for four threads on four cores.
 """
 
 import argparse
@@ -28,7 +31,7 @@ PAPER = {
     "swing": {"encode": (171.8, 24.2, 118.9), "decode": (49.7, 1.1, 48.0)},
     "tow": {"encode": (149.2, 24.6, 100.1), "decode": (74.5, 1.9, 71.2)},
 }
-# Table VII: NoB against M-L and NoB against 1-1 of UDispatch, with which programs place their threads themselves.
+# Table VII: NoB against M-L and NoB against 1-1 of UDispatch. The programs place their own threads.
 PAPER_VII = {
     "basic": {"encode": (115.5, 27.4), "decode": (84.9, 82.5)},
     "swing": {"encode": (166.1, 35.7), "decode": (46.8, 45.0)},
@@ -37,7 +40,7 @@ PAPER_VII = {
 
 
 def write_text_image(path):
-    """Lines of letters of strokes, as PBM P4: the same on every machine."""
+    """Write lines of letters made of strokes, as PBM P4. The image is the same on every machine."""
     source = random.Random(1)
     rows = [bytearray(WIDTH // 8) for _ in range(HEIGHT)]
 
@@ -60,7 +63,7 @@ def write_text_image(path):
 
 
 def time_ms(command):
-    """As the program prints it."""
+    """Return the time that the program prints."""
     done = subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     found = re.search(r"([0-9.]+) ms$", done.stderr.strip())
     if not found:
@@ -69,7 +72,7 @@ def time_ms(command):
 
 
 def speed_ups(commands, rounds, executions):
-    """For each comparison the median and quartiles of the rounds' speed-ups; and NoB's time."""
+    """Return the median and quartiles over rounds of each speed-up, and NoB's time."""
     names = list(commands)
     times = {name: [] for name in names}
     for _ in range(rounds):

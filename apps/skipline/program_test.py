@@ -49,7 +49,7 @@ class Program(unittest.TestCase):
         return done
 
     def refused(self, code, word, *words):
-        """The program ends with the code and one line that holds the word, and leaves no output."""
+        """Expect this exit code, one line that contains the word, and no output."""
         done = self.run_program(*words)
         text = done.stderr.decode()
         self.assertEqual(done.returncode, code, text)
@@ -115,7 +115,7 @@ class Program(unittest.TestCase):
         self.refused(1, f"'e' is cut short at byte {len(whole) - 5}", "decode", "e", "out")
 
     def test_what_claims_much_takes_no_more_than_the_limit(self):
-        # White lines: each is a byte or two of the file.
+        # White lines take one or two bytes each in the file.
         width, height = 1 << 20, 2000
         with open(self.folder / "wide.pbm", "wb") as wide:
             wide.write(b"P4\n%d %d\n" % (width, height))

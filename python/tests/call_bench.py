@@ -1,8 +1,9 @@
-"""What the Python package costs beside the filtering: python/tests/call_bench.py, by a Python that has it installed.
+"""Measures the overhead of the Python package: python/tests/call_bench.py, run by a Python that has it installed.
 
-Import and first use, each by new processes; a call on a small image; and calls on images of 1920x1080, with how much of
-their time the library reports to have computed. Then runs and streams of a video that is generated, in turns with the
-program (MILLRACE_PROGRAM, or millrace on the PATH) in the same schedule, whose start and loading are not counted. Medians.
+Measures import and first use in new processes, a call on a small image, and calls on images of 1920x1080, with the
+share of time that the library reports as computation. Then runs and streams of a generated video alternate with the
+program (MILLRACE_PROGRAM, or millrace on the PATH) under the same schedule. The program's start and loading are not
+counted. The output is medians.
 """
 
 import json
@@ -63,7 +64,7 @@ def large(text, threads, count=40, rounds=5):
     shares, calls = [], []
     pipeline = mr.Pipeline(text, threads=threads, structure="tiled", no_profile=True)
     for _ in range(rounds):
-        out = pipeline(one, out=out)  # touches the memory; not counted, but for the report's frames
+        out = pipeline(one, out=out)  # touches the memory first; counted only in the report's frames
         times = seconds_of(lambda: pipeline(one, out=out), count)
         computed = pipeline.report()["compute_seconds"] * count / (count + 1)
         shares.append(min(1.0, computed / sum(times)))
@@ -76,7 +77,7 @@ EDGES = "blur | [sobel_x, sobel_y] | magnitude"
 
 
 def by_program(text, clip, threads):
-    """Seconds that the run took, as it reports."""
+    """Seconds of the run, from its report."""
     program = os.environ.get("MILLRACE_PROGRAM", "millrace")
     words = [program, "run", text, clip, "-o", "null", "--no-profile", "--structure", "tiled", "--threads", str(threads), "--json", "-"]
     done = subprocess.run(words, capture_output=True, check=True)
@@ -100,7 +101,7 @@ print(time.perf_counter() - begin)
 
 
 def by_package(how):
-    """Of a call in a process of its own, as the program is one."""
+    """Seconds of a call in its own process, like the program."""
     def seconds(text, clip, threads):
         return float(subprocess.run([sys.executable, "-c", FRESH, text, clip, how, str(threads)], capture_output=True,
                                     check=True).stdout)
@@ -108,7 +109,7 @@ def by_package(how):
 
 
 def whole(text, size, frames, threads, rounds=15):
-    """Runs, against the program."""
+    """Compare whole runs with the program."""
     clip = f"test:{size}@{frames},gray"
     ways = by_program, by_package("run"), by_package("stream")
     rows = [[way(text, clip, threads) for way in ways] for _ in range(rounds + 1)][1:]

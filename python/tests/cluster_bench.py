@@ -1,14 +1,16 @@
-"""What cutting a video into chunks costs, and what more nodes and shared plans gain. For a quiet machine.
+"""Measures the overhead of chunks, and the gains of more nodes and shared plans. Use a quiet machine.
 
 usage: cluster_bench.py nodes|simulate|shared|many [--clip FILE] [--rounds N] ...
 
-nodes     one node of one CPU, two of one CPU each, and the same chunks by the verbs alone on one CPU: what two gain, what the
-          engine takes
-simulate  1 to 4 nodes of this machine's CPUs, beside what `millrace simulate cluster` says of them from a run of one
-shared    a chunk by a machine that knows nothing, and by one that begins with what another has learnt and compiled
-many      a folder of tiny videos: time, and the CPU time of the driver itself
+nodes     one node of one CPU, two nodes of one CPU each, and the same chunks by the commands alone on one CPU: gain
+of the
+          second node, overhead of the engine
+simulate  1 to 4 nodes on this machine's CPUs, compared with `millrace simulate cluster` based on a run of one
+shared    a chunk on a new machine, and on one that begins with the plans and kernels of another many      a folder
+of tiny videos: time, and CPU time of the driver itself
 
-Needs the Python package millrace, and the program of $MILLRACE_PROGRAM or the PATH; ffmpeg for `nodes` and `simulate`.
+Needs the Python package millrace, and the program of $MILLRACE_PROGRAM or the PATH; ffmpeg for `nodes` and
+`simulate`.
 """
 
 import argparse
@@ -67,7 +69,7 @@ def spread(values):
 
 
 def by_engine(source, nodes, cpus, chunk):
-    """The job, and its wall time."""
+    """Return the job and its wall time."""
     from millrace import cluster
 
     os.sched_setaffinity(0, cpus)
@@ -82,7 +84,7 @@ def by_engine(source, nodes, cpus, chunk):
 
 
 def by_verbs(source, cpu, chunk):
-    """The same by the verbs, one chunk after the other."""
+    """Process the chunks by the commands, one after the other."""
     one = ["taskset", "-c", cpu, PROGRAM]
     plan, parts = ROOT / "plan.json", ROOT / "parts"
     shutil.rmtree(parts, ignore_errors=True)
@@ -95,7 +97,7 @@ def by_verbs(source, cpu, chunk):
 
 def nodes():
     source, chunk = film(), OPTIONS.chunk or 10
-    by_engine(source, 1, {CPUS[0]}, chunk)  # kernels and profiles
+    by_engine(source, 1, {CPUS[0]}, chunk)  # makes kernels and profiles
     rounds, between = [], []
     for _ in range(OPTIONS.rounds):
         job, wall = by_engine(source, 1, {CPUS[0]}, chunk)
@@ -116,7 +118,7 @@ def nodes():
 
 
 def speed_beside_others(source, chunk):
-    """What a CPU does of a chunk while all CPUs do chunks, of what it does alone: they share caches and memory."""
+    """Speed of a CPU while all CPUs process chunks, relative to its speed alone. They share caches and memory."""
     plan, parts = ROOT / "beside.json", ROOT / "beside"
     timed([PROGRAM, "plan", OPTIONS.pipeline, source, "-o", plan, "-y", "-q", "--chunk", f"{chunk}s", "--codec", OPTIONS.codec,
            "--preset", OPTIONS.preset])
@@ -135,8 +137,8 @@ def speed_beside_others(source, chunk):
 
 
 def told_by_model(one, count, beside):
-    """What `millrace simulate cluster` says of so many nodes, by a run of one node of one CPU; seconds. beside: the speed of
-    each where more than one is at work."""
+    """Seconds that `millrace simulate cluster` predicts for so many nodes, from a run of one node of one CPU. beside:
+    the speed of each node if several are at work."""
     job, wall = one
     chunks = [event.ended - event.begun for event in job.events if "chunk" in event.task]
     before = sum(event.ended - event.begun for event in job.events if event.task.startswith("plan"))
@@ -145,7 +147,7 @@ def told_by_model(one, count, beside):
     overhead = max(0.0, (wall - before - after - sum(chunks)) / len(chunks))
     case = (f"[job]\nchunks = {len(chunks)}\nwork = {work}\nvariation = {statistics.pstdev(chunks) / work}\nbefore = {before}\n"
             f"after = {after}\noverhead = {overhead}\n")
-    # A CPU each; where there are more nodes they share CPUs, which are dealt out in turn.
+    # One CPU per node. If there are more nodes than CPUs, the nodes share CPUs round-robin.
     on = collections.Counter(CPUS[node % len(CPUS)] for node in range(count))
     for sharers, cpus in collections.Counter(on.values()).items():
         case += f"[[machine]]\ncount = {sharers * cpus}\nspeed = {(beside if len(on) > 1 else 1) / sharers}\n"
@@ -160,7 +162,7 @@ def simulate():
     by_engine(source, 1, {CPUS[0]}, chunk)
     rounds = collections.defaultdict(list)
     for _ in range(OPTIONS.rounds):
-        # In turns, so that both know the same machine.
+        # Alternate, so that both see the same machine load.
         one = by_engine(source, 1, {CPUS[0]}, chunk)
         beside = speed_beside_others(source, chunk)
         for count in OPTIONS.nodes:
@@ -186,11 +188,11 @@ def shared():
                f"{OPTIONS.frames / 25}s", "--codec", OPTIONS.codec, "--preset", OPTIONS.preset])
 
         def alone(words):
-            """By a machine of its own, that is, with a cache of its own."""
+            """Run as a machine of its own, with its own cache."""
             with tempfile.TemporaryDirectory() as cache:
                 return timed([PROGRAM, *words, "-q"], {"XDG_CACHE_HOME": cache})
 
-        # The first machine of the job; the others are to have what it has learnt.
+        # The first machine of the job. The others receive its results.
         alone(["chunk", plan, *range(LEARNT), "-o", ROOT / "first", "--shared", learnt])
         print(f"{pipeline}, {OPTIONS.frames} frames of {OPTIONS.size}; learnt from {LEARNT} chunks: "
               f"{len(list(learnt.glob('profiles/*')))} profile, {len(list(learnt.glob('kernels/*')))} kernels")

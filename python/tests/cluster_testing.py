@@ -1,4 +1,4 @@
-"""What the tests of jobs over nodes share."""
+"""Shared code of the tests of jobs over nodes."""
 
 import os
 import pathlib
@@ -12,11 +12,11 @@ CACHE = tempfile.TemporaryDirectory()
 PROGRAM = os.path.abspath(shutil.which(os.environ.get("MILLRACE_PROGRAM", "millrace")) or "millrace")
 ROUNDS = int(os.environ.get("MILLRACE_SOAK_ROUNDS", "0"))
 SECONDS = 8 if ROUNDS else 3
-LOSSLESS = ["--codec", "ffv1"]  # of what is compared frame by frame
+LOSSLESS = ["--codec", "ffv1"]  # for outputs that are compared frame by frame
 
 
 def make_inputs():
-    """For all modules of tests that one process runs."""
+    """Make the inputs once for all test modules of a process."""
     os.environ["XDG_CACHE_HOME"] = CACHE.name
     folder = pathlib.Path(INPUTS.name)
     if (folder / "many").exists():
@@ -40,7 +40,7 @@ def frames_of(path):
 
 
 def children(pid):
-    """All processes below one, by what they are called with."""
+    """All descendants of a process, with their command lines."""
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -54,7 +54,7 @@ def children(pid):
 
 
 def called(pid):
-    """The words a process was called with."""
+    """The command line of a process."""
     try:
         return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
     except OSError:
@@ -76,7 +76,7 @@ class Case(unittest.TestCase):
         self.film = os.path.join(INPUTS.name, "film.mp4")
 
     def whole(self, name=None):
-        """What one run makes of it."""
+        """The output of a single run."""
         out = self.folder / "whole.mkv"
         subprocess.run([os.environ.get("MILLRACE_PROGRAM", "millrace"), "run", "blur", name or self.film, "-o", str(out), *LOSSLESS,
                         "-q", "-y"], check=True)

@@ -1,11 +1,11 @@
-"""Filters for tests, and what NumPy makes of their functions in 32-bit floats."""
+"""Filters for tests, and their results computed by NumPy in 32-bit floats."""
 
 import millrace as mr
 import numpy as np
 
 
 class Picture(np.ndarray):
-    """Numbers of 32 bits that are read as Image is: x[dx, dy], edges repeated."""
+    """32-bit floats that are read like Image: x[dx, dy], with repeated edges."""
 
     def __getitem__(self, key):
         if not (isinstance(key, tuple) and all(isinstance(one, int) for one in key)):
@@ -39,7 +39,7 @@ class Picture(np.ndarray):
 
 
 class Resized:
-    """Read as Image is by a filter that makes another size."""
+    """Read like Image by a filter that changes the size."""
 
     def __init__(self, picture, shape):
         self.picture, self.shape = picture, shape
@@ -67,7 +67,7 @@ def codes(made, dtype):
 
 
 def by_numpy(function, *images, **parameters):
-    """What the conversions at the ends of a pipeline make of the function, by NumPy."""
+    """Compute the function with NumPy, including the conversions at the ends of a pipeline."""
     made = function(*[samples(image) for image in images],
                     **{name: value if isinstance(value, mr.Table) else np.float32(value) for name, value in parameters.items()})
     return codes(made, images[0].dtype)
@@ -113,7 +113,7 @@ def warmer_of(a, b, *, share: float):
     return np.maximum(a[0, 1] * share, b * (1 - share))
 
 
-# Built-in filters, written once more.
+# Reimplementations of built-in filters.
 @mr.filter
 def my_blur(x):
     row = [(x[-1, dy] + x[1, dy]) + (x[0, dy] + x[0, dy]) for dy in (-1, 0, 1)]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Attacks the Python package and the library in C: whatever they are given, they filter it right or say what is wrong with
-it, in one line; they neither crash nor hang, touch no memory that is not theirs, and stop when they are told to.
+"""Attacks the Python package and the C library with bad input. They must filter correctly or report the problem in one
+line. They must not crash, hang or touch foreign memory, and must stop when asked.
 
     library_attack.py LIBRARY [--rounds N] [--only WORD] [--seed N]
 
-LIBRARY: libmillrace.so. By the Python that has the package. Each attack is made by a process of its own. --rounds: how often
-random ones are repeated (200). Exit code 1 if one has not held.
+LIBRARY: libmillrace.so. Run it with the Python that has the package. Each attack runs in its own process. --rounds:
+repetitions of random attacks (200). The exit code is 1 if an attack succeeded.
 """
 
 import argparse
@@ -27,8 +27,8 @@ import warnings
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "src/millrace/base"))
 from attack import Held, check, run_attacks, too_few_addresses  # noqa: E402
 
-PATIENCE = 120  # seconds after which something hangs
-HEEDED = 20  # seconds after which Ctrl-C was not heeded, on a machine that others use too
+PATIENCE = 120  # after so many seconds something hangs
+HEEDED = 20  # after so many seconds Ctrl-C was ignored; allows for a busy machine
 
 
 class Place:
@@ -38,7 +38,7 @@ class Place:
         self.library, self.rounds, self.seed = library, rounds, seed
         self.folder = tempfile.mkdtemp(prefix="millrace-attack-")
         self.environment = os.environ | {"XDG_CACHE_HOME": os.path.join(self.folder, "cache"), "TMPDIR": self.folder,
-                                         "OPENBLAS_NUM_THREADS": "1"}  # NumPy's, which raises SIGINT where it gets no thread
+                                         "OPENBLAS_NUM_THREADS": "1"}  # NumPy's BLAS raises SIGINT if it gets no thread
 
     def close(self):
         shutil.rmtree(self.folder)
@@ -55,7 +55,7 @@ class Place:
             process.kill()
             process.communicate()
             raise Held(f"{what}: hangs") from None
-        # Python ends by SIGINT where nobody has caught KeyboardInterrupt.
+        # Python ends by SIGINT if nothing catches KeyboardInterrupt.
         check(process.returncode >= 0 or process.returncode == -signal.SIGINT and "KeyboardInterrupt" in wrong,
               f"{what}: ends by signal {-process.returncode}: {wrong[-400:]}")
         return process.returncode, said, wrong
@@ -65,10 +65,10 @@ class Place:
         check(code == 0, f"{child.__name__}: {wrong[-600:]}")
 
 
-# ---- What the children do: with the package, and numbers by chance
+# ---- Attacks run by the children, with the package and random numbers
 
 def refused(error):
-    """Whether it is a mistake that is told in one line."""
+    """Whether the error is a mistake reported in one line."""
     import millrace as mr
     if not isinstance(error, (mr.UsageError, TypeError)):
         return False
@@ -77,7 +77,7 @@ def refused(error):
 
 
 def any_array(chance, np):
-    """Of any shape, type and strides, mostly such that it is an image."""
+    """An array of random shape, type and strides, usually a valid image."""
     kinds = [np.uint8] * 4 + [np.uint16] * 3 + [np.float32] * 3 + [np.float64, np.int8, np.bool_, ">u2", ">f4", np.complex64, object,
                                                                    np.float16, [("a", "u1"), ("b", "u1")], "S3", np.int64]
     kind = np.dtype(chance.choice(kinds))
@@ -105,7 +105,7 @@ def any_array(chance, np):
 
 
 def arrays(chance, rounds, folder, library):
-    """Odd shapes, types, strides and outs: what is filtered is what a copy gives, and nothing beside is touched."""
+    """Odd shapes, types, strides and outs: the result equals that of a copy, and no other memory is touched."""
     import millrace as mr
     import numpy as np
     texts = ("blur", "gaussian(2) | sobel_x", "rotate(20)", "crop(0.5)", "threshold(0.5)", "resize(31, 0)", "curve([0, 0.1, 1, 0.9])")
@@ -126,7 +126,7 @@ def arrays(chance, rounds, folder, library):
             check(array.dtype == object or array.tobytes() == before, f"{what}: the image was written to")
         done += 1
         np.testing.assert_array_equal(made, pipeline(np.ascontiguousarray(array), layout=layout), what)
-        # Into memory with something around it, rows apart, upside down.
+        # Output memory with a margin, rows apart, upside down.
         room = np.full((made.ndim > 2 and len(made) or 1, made.shape[-2] + 4, made.shape[-1] + 6), 77, made.dtype)
         if made.ndim > 3 or layout in ("HWC", "NHWC"):
             continue
@@ -148,7 +148,7 @@ def arrays(chance, rounds, folder, library):
 
 
 def floats(chance, rounds, folder, library):
-    """Numbers that are none, and such as floats can hardly hold."""
+    """NaN, infinities and extreme floats."""
     import millrace as mr
     import numpy as np
     pipelines = [mr.Pipeline(text, no_profile=True) for text in ("blur", "curve([0, 0.1, 1, 0.9])", "rotate(20) | levels(0.1, 0.9)",
@@ -166,7 +166,7 @@ def floats(chance, rounds, folder, library):
 
 
 def frames_in_loops(chance, rounds, folder, library):
-    """Exceptions anywhere in a loop leave what was written, whole; others come out as they were raised."""
+    """Exceptions in a loop leave a valid file of the frames written so far, and propagate unchanged."""
     import millrace as mr
     import numpy as np
 
@@ -205,7 +205,7 @@ def frames_in_loops(chance, rounds, folder, library):
 
 
 def stamps(chance, rounds, folder, library):
-    """Any timestamps, rates and time bases: written as they are, or refused."""
+    """Random timestamps, rates and time bases are written unchanged, or refused."""
     import millrace as mr
     import numpy as np
     from fractions import Fraction
@@ -228,7 +228,7 @@ def stamps(chance, rounds, folder, library):
 
 
 def broken_files(chance, rounds, folder, library):
-    """Damaged videos, opened, measured, indexed and copied: frames or an error, soon."""
+    """Damaged videos, opened, measured, indexed and copied, give frames or an error, soon."""
     import millrace as mr
     import numpy as np
     warnings.simplefilter("ignore")
@@ -264,7 +264,7 @@ def broken_files(chance, rounds, folder, library):
 
 
 def many_threads(chance, rounds, folder, library):
-    """Pipelines, streams, readers and writers shared by threads, and closed under way."""
+    """Threads share pipelines, streams, readers and writers, and close them meanwhile."""
     import millrace as mr
     import numpy as np
     wrong = []

@@ -1,6 +1,6 @@
-"""What goes wrong outside the library: one clear error each, nothing stuck, nothing lost.
+"""Errors outside the library: each gives one clear error, nothing hangs, nothing is lost.
 
-    python -m unittest discover python/tests
+python -m unittest discover python/tests
 """
 
 import os
@@ -67,7 +67,7 @@ class Arrays(unittest.TestCase):
             self.refused("each other", lambda: blur(three, out=out))
         turns = np.zeros((32, 3, 64), np.uint16).transpose(1, 0, 2)
         np.testing.assert_array_equal(blur(three, out=turns), np.stack([expected] * 3))
-        # What may be: rows that lie apart, upside down.
+        # Valid arrays: padded rows, upside down.
         for out in wide[:, 32:96], np.zeros_like(image)[::-1]:
             np.testing.assert_array_equal(blur(image, out=out), expected)
         self.assertEqual(wide[:, :32].sum() + wide[:, 96:].sum(), 0)
@@ -231,15 +231,15 @@ class Ends(unittest.TestCase):
         make_and_drop(40)
         before = resident()
         make_and_drop(200)
-        # Of each, frames alone are 600 KB.
+        # Frames alone would take 600 KB each.
         self.assertLess(resident() - before, 20e6)
 
 
 class Interrupts(unittest.TestCase):
-    """Ctrl-C, wherever the program is."""
+    """Ctrl-C anywhere in the program."""
 
     def interrupted(self, text):
-        # A shell starts what runs in its background with the signal ignored.
+        # A shell starts background processes with the signal ignored.
         child = subprocess.Popen(program(text), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.addCleanup(child.kill)

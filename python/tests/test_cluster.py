@@ -1,6 +1,6 @@
-"""Jobs over nodes: what comes out does not depend on who did it, nor on who was lost.
+"""Jobs over nodes: the output is independent of the assignment and of lost nodes.
 
-Runs against the millrace program of $MILLRACE_PROGRAM, or of the PATH; needs ffmpeg.
+Uses the millrace program of $MILLRACE_PROGRAM or the PATH. Needs ffmpeg.
 """
 
 import html
@@ -55,7 +55,7 @@ class Driven(Case):
                         os.kill(chance.choice(running), signal.SIGKILL)
                         killed += 1
                     except ProcessLookupError:
-                        pass  # was faster
+                        pass  # the process was faster
             self.assertEqual(job.failed, [])
             self.assertLessEqual(job.progress.retried, killed)
             self.assertEqual(frames_of(self.out()), wanted)
@@ -232,7 +232,7 @@ class OfSections(Case):
 
 @unittest.skipUnless(importlib.util.find_spec("fsspec"), "takes fsspec")
 class ByUrl(Case):
-    """Files of this machine by URL: as far away, for the package, as any others."""
+    """Local files by URL. For the package they are as remote as any others."""
 
     def url(self, path):
         return f"file://{path}"
@@ -292,7 +292,7 @@ class ByUrl(Case):
         self.assertEqual(remote.name_of("https://host/films/a.mkv?key=x/y.z#there"), "a.mkv")
         self.assertEqual(remote.name_of("s3://films/what?.mkv"), "what?.mkv")
         self.assertEqual(remote.name_of("zip://in/a.mkv::file:///x.zip"), "a.mkv")
-        # As of an object store, where any name is one.
+        # Like an object store, in which any name is valid.
         with mock.patch.multiple(remote, size=lambda url: None if url == "s3://films" else 1, is_folder=lambda url: True,
                                  files_below=lambda url: [("s3://films/../../a.mkv", "../../a.mkv")]):
             with self.assertRaisesRegex(cluster.UsageError, "does not lie in"):

@@ -1,6 +1,6 @@
-"""Jobs over nodes that are slow or hang, parts that are damaged, disks that are full: what comes out is the same.
+"""Jobs with slow or hung nodes, damaged parts and full disks: the output stays the same.
 
-Runs against the millrace program of $MILLRACE_PROGRAM, or of the PATH; needs ffmpeg.
+Uses the millrace program of $MILLRACE_PROGRAM or the PATH. Needs ffmpeg.
 """
 
 import collections
@@ -28,7 +28,7 @@ def setUpModule():
 
 
 class Folders(Case):
-    """What lies where a job puts its things."""
+    """Contents of the folder of a job."""
 
     def left_folder(self):
         folder = self.folder / ".out.mkv.millrace-job"
@@ -142,7 +142,7 @@ class Accidents(Case):
         self.assertEqual([video.state for video in job.videos], ["failed"])
         self.assertRegex(job.failed[0].error, "1 damaged; do chunk 1")
         self.assertEqual([event.outcome for event in job.events if event.task.startswith("join")], ["failed", "failed"])
-        # The good ones are kept for --resume.
+        # The good parts are kept for --resume.
         cluster.run("blur", self.film, self.out(), codec="ffv1", resume=True).wait()
         self.assertEqual(frames_of(self.out()), self.whole())
 
@@ -170,7 +170,7 @@ class Accidents(Case):
         self.assertEqual(frames_of(self.out()), self.whole())
 
     def hangs_once(self, kind, inputs, output, patience=None, **more):
-        """A job of which one node hangs with its first task of this kind; it is done. The driver."""
+        """Run a job in which one node hangs in its first task of this kind. Return the driver."""
         class OneHangs(engines.Processes):
             hung = ""
 
@@ -228,7 +228,7 @@ class Accidents(Case):
             self.assertEqual(frames_of(self.folder / "out" / f"small{number}.mkv"), self.whole(many[number]))
 
     def test_videos_that_the_hung_one_of_two_copies_claimed_are_done_once_it_is_ended(self):
-        """`millrace batch` says of such a video that another process makes it."""
+        """`millrace batch` reports such a video as being made by another process."""
         class Stopped(engines.Processes):
             stopped = 0
 
@@ -236,7 +236,7 @@ class Accidents(Case):
                 number = super().start(node, words)
                 if words[0] == "batch" and not self.stopped:
                     pid = self.stopped = self._calls[number].pid
-                    # As soon as it has claimed a video, which it writes down.
+                    # Wait until it has claimed a video, which it records.
                     deadline = time.monotonic() + 60
                     while not record.exists() or not record.stat().st_size:
                         assert time.monotonic() < deadline
@@ -259,7 +259,7 @@ class Accidents(Case):
 
     def test_of_unequal_nodes_the_faster_one_pulls_more(self):
         class OneIsSlow(engines.Processes):
-            """Whatever node 1 has done is told only after node 0 has done three chunks more."""
+            """Reports the results of node 1 only after node 0 has done three more chunks."""
 
             ahead = 0
             nodes_of = {}
@@ -313,7 +313,7 @@ class Accidents(Case):
         wanted = self.whole()
         scratch = self.folder / "scratch"
         scratch.mkdir()
-        # Some parts find room, not all.
+        # There is room for some parts only.
         cluster.run("blur", self.film, self.out(), codec="ffv1", chunk_seconds=0.5).wait()
         size = os.path.getsize(self.out()) // 2
         os.unlink(self.out())

@@ -1,4 +1,4 @@
-"""The same on Ray and Dask, where those are installed: clusters of several nodes in a network of their own."""
+"""Tests on Ray and Dask, if installed, with clusters of several nodes in a network namespace."""
 
 import importlib.util
 import json
@@ -23,8 +23,8 @@ TOKEN = "a" * 32
 
 
 def in_namespace(case):
-    """Runs a test case of this file where the network is its own: the ports of engines are open to all that can reach them. So are
-    the processes: what engines leave behind ends with the test."""
+    """Run a test case of this file in its own network and process namespace. The ports of engines are open to
+    everything that can reach them, and leftover processes end with the test."""
     environment = os.environ | {IN_NAMESPACE: "1", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN,
                                 "RAY_USAGE_STATS_ENABLED": "0", "MILLRACE_PROGRAM": PROGRAM}
     return subprocess.run(["unshare", "-npf", "--mount-proc", "--kill-child", "sh", "-c", 'ip link set lo up; exec "$@"', "-", sys.executable, "-m", "unittest",
@@ -57,7 +57,7 @@ class OnRealClusters(unittest.TestCase):
 
 
 def ended(pids):
-    """Waits until all of these processes are gone; those that are not."""
+    """Wait until all these processes have ended. Return the remaining ones."""
     deadline = time.monotonic() + 30
     while any(state(pid) != "Z" for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -65,7 +65,7 @@ def ended(pids):
 
 
 class OnNodes:
-    """Tests of an engine. address: of a cluster that they begin and end themselves."""
+    """Tests of an engine. address: of a cluster that they start and stop themselves."""
 
     engine = ""
     address = ""
@@ -202,13 +202,13 @@ class RayInNamespace(OnNodes, Case):
 
 @unittest.skipUnless(IN_NAMESPACE in os.environ, "only in a network of its own")
 class GrowingRayInNamespace(Case):
-    """A cluster of a head without CPUs, and of up to two nodes that come when they are asked for and go when they are idle."""
+    """A cluster with a head without CPUs, and up to two nodes that start on request and stop when idle."""
 
     def test_nodes_come_for_what_waits_and_go_afterwards(self):
         import ray
 
         wanted = self.whole()
-        # Ray's own provider of nodes that are processes of this machine, for tests.
+        # Ray's test provider, whose nodes are processes on this machine.
         config = self.folder / "cluster.json"
         nothing = {"auth": {}, "file_mounts": {}, "file_mounts_sync_continuously": False} | dict.fromkeys(
             ("cluster_synced_files", "initialization_commands", "setup_commands", "head_setup_commands", "worker_setup_commands",
@@ -243,7 +243,7 @@ class GrowingRayInNamespace(Case):
         job = cluster.run("blur", self.film, self.out(), codec="ffv1", engine="ray", chunk_seconds=0.04)
         for progress in job:
             if progress.chunks >= 2 and len(there()) < 2:
-                time.sleep(1)  # so that something is left for the second node
+                time.sleep(1)  # leaves work for the second node
         self.assertEqual(job.failed, [])
         self.assertEqual(len(job.progress.nodes), 2, "no node came")
         self.assertEqual(frames_of(self.out()), wanted)

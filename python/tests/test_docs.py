@@ -1,6 +1,6 @@
-"""What the documentation shows of Python runs as it is printed.
+"""Python snippets in the documentation run as printed.
 
-    python -m unittest discover python/tests
+python -m unittest discover python/tests
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class Snippets(unittest.TestCase):
         np.save("curve.npy", np.linspace(0, 1, 300))
 
     def ran(self, page):
-        """What the snippets of a page, one after the other, leave behind; they take an image for granted."""
+        """Run the snippets of a page in order and return their variables. They expect an image to exist."""
         names = {"image": np.arange(40 * 60, dtype=np.uint8).reshape(40, 60)}
         for text in snippets(page):
             file = pathlib.Path("snippet.py")

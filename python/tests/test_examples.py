@@ -23,7 +23,7 @@ class Notebooks(unittest.TestCase):
             self.assertEqual(told["nbformat"], 4)
             names = {"__name__": "__main__"}
             for i, cell in enumerate(told["cells"]):
-                # Without results: these are whoever runs it, and change from machine to machine.
+                # Outputs differ between machines, so they are not stored.
                 self.assertFalse(cell.get("outputs"), f"{notebook.name}, cell {i}: clear its outputs")
                 if cell["cell_type"] != "code":
                     continue

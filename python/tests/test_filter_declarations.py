@@ -1,6 +1,6 @@
-"""What filters of one's own say of themselves: names, parameters, chroma, and what pipelines are told.
+"""Declarations of custom filters: names, parameters, chroma, and their descriptions.
 
-    python -m unittest discover python/tests
+python -m unittest discover python/tests
 """
 
 import copy

@@ -1,6 +1,6 @@
-"""What the functions of filters cannot do: told in one line, with the line of the function.
+"""Mistakes in filter functions are reported in one line, with the line of the function.
 
-    python -m unittest discover python/tests
+python -m unittest discover python/tests
 """
 
 import math
@@ -12,7 +12,7 @@ import numpy as np
 
 class Mistakes(unittest.TestCase):
     def refused(self, words, function, line=None, **options):
-        """The line of the function, counted from its first, that the message names."""
+        """Check that the message names the line, counted from the first line of the function."""
         with self.assertRaisesRegex(mr.UsageError, words) as caught:
             mr.filter(**options)(function) if options else mr.filter(function)
         message = str(caught.exception)

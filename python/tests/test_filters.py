@@ -1,6 +1,6 @@
-"""Filters of one's own: what NumPy makes of the same function in 32-bit floats, in every schedule.
+"""Custom filters give the result of NumPy in 32-bit floats, under every schedule.
 
-    python -m unittest discover python/tests
+python -m unittest discover python/tests
 """
 
 import importlib.util
@@ -189,7 +189,7 @@ class OwnFilters(unittest.TestCase):
             pipeline = mr.Pipeline("fresh", filters=[fresh], structure="tiled", fusion="pointwise")
             give_up = time.monotonic() + 120
             while True:
-                for _ in range(1 if run == 1 else 20):  # what is told ends the run, and with it the compiling
+                for _ in range(1 if run == 1 else 20):  # the exception ends the run and thus the compilation
                     np.testing.assert_array_equal(pipeline(image), expected)
                     time.sleep(0.05)
                 report = pipeline.report()

@@ -1,6 +1,6 @@
-"""Nothing is kept of runs that are over: neither memory nor descriptors nor threads, however they ended.
+"""Finished runs release memory, descriptors and threads, however they ended.
 
-    python -m unittest discover python/tests
+python -m unittest discover python/tests
 """
 
 import contextlib
@@ -30,7 +30,7 @@ class Allocated(ctypes.Structure):
 
 
 def in_use():
-    """Bytes that were asked for and not given back, by Python and by the libraries; open files; threads."""
+    """Bytes allocated and not freed, by Python and the libraries; open files; threads."""
     gc.collect()
     ask = ctypes.CDLL(None).mallinfo2
     ask.restype = Allocated

@@ -1,5 +1,5 @@
-"""Videos that go through a loop of Python: what they have beside their frames, times, lengths, threads, mistakes. Compared with
-what ffmpeg and ffprobe say.
+"""Videos in a Python loop: side data, times, lengths, threads and mistakes. Compared with the output of ffmpeg and
+ffprobe.
 
     python -m unittest discover python/tests
 """
@@ -132,7 +132,7 @@ class Beside(Loops):
 
     def test_what_single_frames_have_goes_with_them(self):
         bare = self.made("plain.264", "-an", "-bf", 0, "-f", "h264").read_bytes()
-        # Closed captions before each picture, as ATSC A/53 has them.
+        # Closed captions before each picture, as in ATSC A/53.
         captions = bytes.fromhex("b5003147413934034" + "1ff" + "fc9420" + "ff")
         message = b"\0\0\1\x06\x04" + bytes([len(captions)]) + captions + b"\x80"
         units = bare.split(b"\0\0\1")
@@ -360,14 +360,14 @@ class Images(unittest.TestCase):
             mr.Pipeline("yuv2rgb | blur | rgb2yuv")(np.zeros((4, 8, 3), np.uint8), layout="HWC")
 
     def test_of_floats_are_filtered_as_numpy_does_it(self):
-        image = self.random.normal(0.5, 1, (33, 47)).astype(np.float32)  # below 0 and above 1, too
+        image = self.random.normal(0.5, 1, (33, 47)).astype(np.float32)  # includes values below 0 and above 1
         padded = np.pad(image.astype(np.float64), 1, mode="edge")
         weights = np.outer([1, 2, 1], [1, 2, 1]) / 16
         expected = sum(weights[y, x] * padded[y:y + 33, x:x + 47] for y in range(3) for x in range(3))
         blurred = mr.Pipeline("blur")(image)
         self.assertEqual(blurred.dtype, np.float32)
         np.testing.assert_allclose(blurred, expected, atol=1e-6)
-        # What is made of bytes is what is made of floats, rounded.
+        # The result for bytes is the rounded result for floats.
         codes = self.random.integers(0, 256, (33, 47), np.uint8)
         of_floats = mr.Pipeline("gaussian(2)")(codes.astype(np.float32) / 255)
         self.assertLessEqual(np.abs(mr.Pipeline("gaussian(2)")(codes) - of_floats * 255).max(), 0.51)

@@ -18,7 +18,7 @@ os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp()
 
 
 def binomial(image):
-    """The 3x3 binomial window, by NumPy, borders repeated: what `blur` means."""
+    """The 3x3 binomial window in NumPy, with repeated borders: the definition of `blur`."""
     padded = np.pad(image.astype(np.float64), 1, mode="edge")
     weights = np.outer([1, 2, 1], [1, 2, 1]) / 16
     height, width = image.shape
@@ -115,7 +115,7 @@ class Pipelines(unittest.TestCase):
         fused = mr.Pipeline("blur | sobel_x", structure="tiled", fusion="all", no_profile=True)
         plain = mr.Pipeline("blur | sobel_x", structure="tiled", fusion="none", no_profile=True)
         np.testing.assert_array_equal(fused(image), plain(image))
-        # Frames are filtered one by one until the kernel is there.
+        # Filter frames one by one until the kernel is ready.
         give_up = time.monotonic() + 120
         while fused.report().get("compile_seconds", 0) == 0 and time.monotonic() < give_up:
             for _ in range(20):
@@ -171,7 +171,7 @@ class Pipelines(unittest.TestCase):
 
     def test_what_has_dlpack_is_an_image(self):
         class Elsewhere:
-            """Of another library: no array of NumPy."""
+            """An array of another library, not NumPy."""
 
             def __init__(self, array):
                 self.array = array
@@ -190,7 +190,7 @@ class Pipelines(unittest.TestCase):
 
 
 def ffmpeg_planes(path, format):
-    """What FFmpeg decodes."""
+    """Planes decoded by FFmpeg."""
     data = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-f", "rawvideo", "-"], check=True,
                           capture_output=True).stdout
     planes, at = [], 0
@@ -255,11 +255,11 @@ class Videos(unittest.TestCase):
                 for frame in stream:
                     target.write(frame)
                 self.assertEqual(stream.report()["frames"], 12)
-                self.assertRegex(stream.explain(), "candidates|since the start")  # a search ends where others are slower
+                self.assertRegex(stream.explain(), "candidates|since the start")  # the search ends if the others are slower
         with mr.open(direct) as expected, mr.open(own) as got:
             planes = [frame.planes for frame in expected]
             self.assert_same(list(got), planes)
-            # Frames of one's own through the same pipeline.
+            # The caller's frames through the same pipeline.
             with mr.open(self.clip) as source:
                 self.assert_same(list(pipeline.stream(list(source), like=source.format)), planes)
                 for in_flight in 1, 2:
@@ -324,7 +324,7 @@ class Videos(unittest.TestCase):
 
     def test_ctrl_c_stops_a_run(self):
         program = "import millrace as mr; print('on', flush=True); mr.run('@A', 'test:640x480@100000000')"
-        # A shell starts what runs in its background with the signal ignored.
+        # A shell starts background processes with the signal ignored.
         child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.addCleanup(child.kill)

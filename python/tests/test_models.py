@@ -1,4 +1,4 @@
-"""Predictions, against formulas that are worked out here."""
+"""Predictions, compared with formulas worked out here."""
 
 import unittest
 
