@@ -3,11 +3,11 @@
 usage: cluster_bench.py nodes|simulate|shared|many [--clip FILE] [--rounds N] ...
 
 nodes     one node of one CPU, two nodes of one CPU each, and the same chunks by the commands alone on one CPU: gain
-of the
-          second node, overhead of the engine
+of
+          the second node, overhead of the engine
 simulate  1 to 4 nodes on this machine's CPUs, compared with `millrace simulate cluster` based on a run of one
-shared    a chunk on a new machine, and on one that begins with the plans and kernels of another many      a folder
-of tiny videos: time, and CPU time of the driver itself
+shared    a chunk on a new machine, and on one that begins with the plans and kernels of another
+many      a folder of tiny videos: time, and CPU time of the driver itself
 
 Needs the Python package millrace, and the program of $MILLRACE_PROGRAM or the PATH; ffmpeg for `nodes` and
 `simulate`.

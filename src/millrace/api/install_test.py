@@ -1,4 +1,4 @@
-"""Installs the build, moves the prefix, and uses what is there: programs, libraries, headers, packages.
+"""Installs the build, moves the prefix, and uses the result: programs, libraries, headers, packages.
 
 usage: install_test.py CMAKE BUILD SOURCES
 """
@@ -18,7 +18,7 @@ from concurrent import futures
 CMAKE, BUILD, SOURCES = sys.argv[1:4]
 CONSUMERS = pathlib.Path(__file__).parent / "consumers"
 SQUARES = "0.1.0: 332833500, 3 stages, between 0.2 s and 1.2 s: yes\n"
-# What a user of the headers need not have.
+# Headers that users need not have.
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]+[>"])', re.MULTILINE)
 FOREIGN = re.compile(r'#\s*include\s*[<"](nlohmann|Halide|libav|libsw|hwloc|tbb|oneapi|toml)', re.IGNORECASE)
 
@@ -31,7 +31,7 @@ def run(*words, **options):
 
 
 def exported(library):
-    """The names that a library shows, demangled, without the nodes of its versions."""
+    """Exported names of a library, demangled, without version nodes."""
     names = run("nm", "--dynamic", "--defined-only", "--without-symbol-versions", "--demangle", library).decode()
     return [line.split(" ", 2)[2] for line in names.splitlines() if " A " not in line]
 
@@ -110,7 +110,7 @@ print("done")
     def test_the_programs_work_from_a_prefix_that_was_moved(self):
         words = self.prefix / "bin/millrace", "run", "@A", "test:96x64@4", "--no-profile", "--structure", "tiled"
         report = self.folder / "report.json"
-        # Measured runs wait for their kernels. Another's libHalide is in nobody's way.
+        # Measured runs wait for their kernels. A foreign libHalide must not interfere.
         foreign = self.folder / "foreign"
         foreign.mkdir()
         (foreign / "libHalide.so").write_text("no library")
@@ -172,7 +172,7 @@ print("done")
                 self.assertTrue((include / name).exists(), f"{header} includes {name}")
 
     def test_each_header_compiles_alone(self):
-        # What a source includes first, the compiler has read alone with scripts/lint.
+        # scripts/lint has checked that the first include of each source compiles on its own.
         first = {found[1][1:-1] for source in pathlib.Path(SOURCES, "src/millrace").rglob("*.cpp")
                  if (found := INCLUDE.search(source.read_text()))}
         include = self.prefix / "include"
@@ -218,7 +218,7 @@ print("done")
             self.assertIn(told, done.stdout)
 
     def compiled(self, name, compiler, *flags):
-        """A program that is built by what pkg-config says."""
+        """Build a program with the flags of pkg-config."""
         program = self.folder / name
         module = "millrace-stream" if compiler == "c++" else "millrace"
         told = run("pkg-config", "--cflags", "--libs", module, env=self.environment).decode().split()
@@ -248,7 +248,7 @@ print("done")
         self.assertIn(b"candidates", done.stderr)
 
     def test_kernels_are_compiled_for_a_program_of_the_users(self):
-        # Fused into one kernel, which no library has built in: its compiler is found from where the library lies.
+        # Not a built-in kernel because it is fused, so the library must find its compiler relative to itself.
         source = (CONSUMERS / "edges.c").read_text().replace(
             "millrace_run_output_frames(run) != MILLRACE_OK",
             'millrace_run_output_frames(run) != MILLRACE_OK || millrace_run_set(run, "structure", "tiled") != 0 || '
@@ -262,7 +262,7 @@ print("done")
         with open(folder / "report.json", "wb") as report:
             program = subprocess.Popen([folder / "fused", "blur | sobel_x", "64", "48"], stdin=subprocess.PIPE,
                                        stdout=subprocess.DEVNULL, stderr=report, env=self.environment)
-        # Frames until the kernel is there, which is then kept.
+        # Filter frames until the kernel is compiled and cached.
         give_up = time.monotonic() + 120
         while not any(kernels.glob("*")) and time.monotonic() < give_up:
             program.stdin.write(bytes(64 * 48))
@@ -304,7 +304,7 @@ print("done")
         commands = json.loads((build / "compile_commands.json").read_text())
         self.assertFalse([one["file"] for one in commands if "-Werror" in one["command"]])
         self.assertFalse([one["file"] for one in commands if one["file"].endswith("_test.cpp")])
-        # All of streams takes minutes to compile; the library in C of dispatch stands for them.
+        # Compiling the stream library takes minutes, so the C library of dispatch represents it.
         shutil.rmtree(build)
         run(CMAKE, "-S", CONSUMERS / "subproject", "-B", build, "-G", "Ninja", f"-DMILLRACE={SOURCES}",
             "-DMILLRACE_ROOMS=dispatch", env=self.bare)

@@ -1,15 +1,15 @@
-"""What the suites of attacks share: an attack is a function of a place, in which it tries to do harm."""
+"""Shared code of the attack suites. An attack is a function of a place, in which it tries to do harm."""
 
 import resource
 import time
 
 
 class Held(Exception):
-    """An attack that succeeded."""
+    """The attack succeeded."""
 
 
 class Skipped(Exception):
-    """An attack that cannot be tried here, for this reason."""
+    """The attack cannot be tried here, for this reason."""
 
 
 def check(condition, message):
@@ -18,13 +18,13 @@ def check(condition, message):
 
 
 def limit_addresses(most):
-    """What limits a process, before it begins, to so many bytes of addresses."""
+    """Return a function that limits a new process to so many bytes of address space."""
     return lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def too_few_addresses(works, amounts):
-    """So many amounts of addresses, in bytes, from the least that `works` says is enough downwards: there it is the work itself that
-    has no memory, and not what goes before it."""
+    """Amounts of address space, in bytes, downwards from the least that `works` accepts. There the work itself runs
+    out of memory, not the start-up."""
     enough, too_few = 1 << 31, 1 << 25
     if not works(enough):
         raise Skipped(f"{enough >> 20} MiB of addresses are not enough")
@@ -38,7 +38,7 @@ def too_few_addresses(works, amounts):
 
 
 def run_attacks(attacks, only, make_place):
-    """Tries those whose name has the word `only` in it, each in a place of its own; the exit code: 1 where one has not held."""
+    """Run the attacks whose name contains `only`, each in its own place. Return 1 if one succeeded."""
     failed = 0
     for attack in attacks:
         if only not in attack.__name__:

@@ -1,25 +1,29 @@
 #!/usr/bin/env python3
-"""What `millrace daemon` gains and costs on this machine.
+"""Measures gains and overhead of `millrace daemon` on this machine.
 
     daemon_bench.py MILLRACE units --kinds KINDS [--seconds 2] [--rounds 15]
     daemon_bench.py MILLRACE siblings --kinds KINDS [--rounds 300]
     daemon_bench.py MILLRACE programs --clips CLIPS [--programs a,b] [--rounds 15] [--work FOLDER]
     daemon_bench.py MILLRACE probe [--rounds 100]
 
-units     two programs that compute with integers and two with floating point, for so many seconds of CPU time each, begun in random
-          order: left to the kernel; each bound to one CPU, in turn, whatever it does (the control); under a daemon that acts by
-          itself and believes the machine. How much work they did, as the geometric mean of the four over the kernel's, by what a
-          probe before and after each round says the CPUs share (`siblings`, `same LLC`, `apart`; `changed` between the two).
-          KINDS is the program intensity/testing/kinds.
-siblings  what there is to gain where a hypervisor puts two CPUs on one core for moments only, too short for a daemon to learn and
-          act: the same four programs for a tenth of a second of CPU time each, left to the kernel and then each kind on a CPU of
-          its own, as the rule `units` places them on siblings; by the probe before and after. The work is that of a second of
-          CPU time.
-programs  the programs of exec_bench.py, each as it is and while a daemon watches it that may act: pairs in random order, the
-          ratio of wall times (above 1: faster under the daemon). What the daemon itself takes is in it.
-probe     how often a probe says what: on a machine whose CPUs are known to be apart each `siblings` is an error.
+units     two programs that compute with integers and two with floating point, each for so many seconds of CPU time,
+          started in random order. Three variants: placed by the kernel; each pinned to one CPU, round-robin regardless
+          of its kind (the control); under a daemon that acts by itself and trusts the topology. The result is the
+          geometric mean of the work of the four, relative to the kernel's, by what a probe before and after each round
+          says the CPUs share (`siblings`, `same LLC`, `apart`; `changed` between the two). KINDS is the program
+          intensity/testing/kinds.
+siblings  possible gain if a hypervisor puts two CPUs on one core only for moments, too short for a daemon to react.
+The
+          same four programs run for a tenth of a second of CPU time each, placed by the kernel, and then each kind on
+          its own CPU, as the rule `units` places them on siblings. Results are grouped by the probe before and after.
+          The work is that of a second of CPU time.
+programs  the programs of exec_bench.py, alone and watched by a daemon that may act, in pairs in random order: the
+ratio
+          of wall times (above 1: faster under the daemon). The daemon's own overhead is included.
+probe     how often a probe gives each answer. On a machine whose CPUs are known to be apart, each `siblings` is an
+error.
 
-As root, all that is measured runs as the user nobody, so that its daemon is one of a user's.
+If run as root, everything measured runs as the user nobody, so that the daemon is a user's daemon.
 """
 
 import argparse
@@ -58,7 +62,7 @@ class Bench:
 
     @contextlib.contextmanager
     def daemon(self, exe):
-        """A daemon that places whatever executes a file of that name."""
+        """Run a daemon that places every process that executes a file of that name."""
         settings = os.path.join(self.folder, "daemon.toml")
         with open(settings, "w", encoding="utf-8") as file:
             file.write(SETTINGS.format(exe=exe))
@@ -91,7 +95,7 @@ class Bench:
     # Units
 
     def work_of(self, order, cpus=None):
-        """Kind -> how much each program of that kind did."""
+        """For each kind, the work of each of its programs."""
         started = []
         for number, kind in enumerate(order):
             command = [self.options.kinds, "-c", str(self.options.seconds), kind]

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Attacks `millrace exec`: whatever is started with it must end as it would have ended, and leave nothing behind.
+"""Attacks `millrace exec`: each program must end as it would without millrace, and leave nothing behind.
 
     exec_attack.py MILLRACE TESTING [--rounds N] [--only WORD]
 
-MILLRACE is the program, TESTING the folder with the programs of testing/ (dynamic/ and static/). Each attack is run by every
-way of seeing births, and compared with the same without millrace: exit status and output. After each, no process, no journal
-and no folder may be left. As root, attacks that need two users are run as well. --rounds: how often the ones are repeated
-that need luck (20; the short form in the tests: 1). Exit code 1 where one has not held.
+MILLRACE is the program, TESTING the folder with the programs of testing/ (dynamic/ and static/). Each attack runs
+with every way of detecting new threads. Exit status and output are compared with a run without millrace. Afterwards
+no process, journal or folder may be left. If run as root, attacks that need two users are included.
+
+--rounds: repetitions of attacks that depend on timing (20; the short form in the tests: 1). The exit code is 1 if an attack succeeded.
 """
 
 import argparse
@@ -30,11 +31,11 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 from attack import Held, Skipped, check, run_attacks  # noqa: E402
 
 WAYS = ("auto", "ptrace", "shim", "poll")
-PATIENCE = 60  # seconds after which something hangs
+PATIENCE = 60  # after so many seconds something hangs
 
 
 class Place:
-    """Folders of its own for what millrace keeps, and the ways to start it."""
+    """Private folders for millrace's files, and the ways to start it."""
 
     def __init__(self, millrace, testing, rounds, units="off"):
         self.millrace = millrace
@@ -72,7 +73,7 @@ class Place:
                                 start_new_session=True, **options)
 
     def end_of(self, run):
-        """Exit code, output and errors of one that was started."""
+        """Return exit code, output and errors of a started program."""
         try:
             output, errors = run.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired as error:
@@ -87,7 +88,7 @@ class Place:
             pass
 
     def same_as_without(self, *command, ways=WAYS, **options):
-        """Exit status and output by every way are those without millrace."""
+        """Check that exit status and output in every way equal those without millrace."""
         expected = self.run(list(command), **options)
         for way in ways:
             found = self.run(self.under(way, *command), **options)
@@ -95,7 +96,7 @@ class Place:
         self.nothing_left()
 
     def nothing_left(self):
-        """No journal, no folder, no guardian."""
+        """Check that no journal, folder or guardian is left."""
         path = os.path.join(self.runtime, "millrace")
         if not eventually(lambda: not os.path.exists(path)):
             raise Held(f"left behind: {os.listdir(path)} in {path}")
@@ -187,7 +188,7 @@ def many_at_once(place):
 
 
 def environments(place):
-    """Nothing is added to what the program, or what it executes, finds."""
+    """Nothing is added to the environment of the program or of programs it executes."""
     little = {name: place.environment[name] for name in ("PATH", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME")}
     for more in ({}, {"LD_PRELOAD": "libm.so.6"}):
         place.same_as_without("env", env={**little, **more})
@@ -198,7 +199,7 @@ def environments(place):
 
 
 def ended_after(place, way, mode, send):
-    """How the program of signals ended to which something was sent as soon as it was ready."""
+    """How the signal test program ended after a signal was sent to it as soon as it was ready."""
     with place.start(place.under(way, place.program("signals"), mode)) as run:
         run.stdout.readline()
         send(run.pid)
@@ -213,7 +214,7 @@ def signals_arrive(place):
 
 
 def signals_of_every_kind(place):
-    """Whatever is sent to millrace would have been the program's: alarms, limits, those of batch systems."""
+    """Signals sent to millrace reach the program: alarms, limits, and those of batch systems."""
     numbers = (signal.SIGALRM, signal.SIGABRT, signal.SIGXCPU, signal.SIGWINCH, signal.SIGPWR, signal.SIGIO, signal.SIGRTMIN, signal.SIGRTMAX)
     for way in ("auto", "poll"):
         for number in numbers:
@@ -231,14 +232,14 @@ def signals_of_every_kind(place):
             ctypes.CDLL(None).sigqueue(run.pid, int(signal.SIGRTMIN) + 1, ctypes.c_void_p(value))
             found = place.end_of(run)
             check(found[:2] == (0, f"{value:x}\n".encode()), f"the value that a signal carries, by {way}: {found}")
-    for way in WAYS:  # set before, it outlives execution
+    for way in WAYS:  # set before, so it survives exec
         found = place.run(place.under(way, "sleep", "5"), preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 0.4))
         check(found[0] == -signal.SIGALRM, f"an alarm by {way}: {found}")
     place.nothing_left()
 
 
 def learning_that_is_interrupted(place):
-    """A program that ends in good order when it is told to was not fast."""
+    """A program that ends cleanly because it was told to was not fast."""
     for number in (signal.SIGINT, signal.SIGTERM):
         mark = os.path.join(place.folder, f"began-{int(number)}")
         script = f"trap 'exit 0' INT TERM; : > {mark}; while :; do sleep 0.02; done"
@@ -263,7 +264,7 @@ def group_signals_arrive_once(place):
 
 
 def as_it_was(process):
-    """Whether no thread keeps what millrace gave it; so too where it has ended."""
+    """Whether no thread keeps millrace's settings. Also true if the process has ended."""
     allowed = os.sched_getaffinity(0)
     try:
         return all(os.sched_getaffinity(int(thread)) == allowed and os.sched_getscheduler(int(thread)) == os.SCHED_OTHER
@@ -273,8 +274,8 @@ def as_it_was(process):
 
 
 def killed_in_the_midst(place):
-    """By SIGKILL at any moment: the program goes on, its threads get back what they had, the journal goes, at the latest
-    with the next start."""
+    """After SIGKILL at any moment the program continues, its threads get back their settings, and the journal is
+    removed, at the latest at the next start."""
     for _ in range(5 * place.rounds):
         way = random.choice(WAYS)
         command = place.under(way, place.program("threads"), "20", "2",
@@ -292,7 +293,7 @@ def killed_in_the_midst(place):
 
 
 def killed_after_joining(place):
-    """The same of one that was joined, which ends as if nobody had."""
+    """The same for a program attached to, which ends as if it had not been."""
     for _ in range(2 * place.rounds):
         way = random.choice(("ptrace", "poll"))
         with place.start([place.program("threads"), "20", "1"]) as program:
@@ -308,7 +309,7 @@ def killed_after_joining(place):
 
 
 def helpers_that_are_gone(place):
-    """Stopped or killed by the program, or whoever else may."""
+    """Helper processes are stopped or killed by the program or anyone else with permission."""
     for way in ("ptrace", "poll"):
         for name in ("millrace-guard", "millrace-group"):
             for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -322,7 +323,7 @@ def helpers_that_are_gone(place):
 
 
 def daemons(place):
-    """Twice forked, they outlive their maker and find what it had."""
+    """Daemons fork twice, outlive their parent and inherit its settings."""
     for way in ("ptrace", "poll"):
         for _ in range(place.rounds):
             path = os.path.join(place.folder, "daemon")
@@ -354,7 +355,7 @@ def stopped_and_continued(place):
 
 
 def terminals(place):
-    """A program in a terminal that stops itself as editors do, with its error stream read along as well."""
+    """A program in a terminal stops itself as editors do, while its error stream is read too."""
     for options in (("--quiet",), ("--quiet", "--progress", "x([0-9]+)")):
         for way in ("ptrace", "poll"):
             child, terminal = pty.fork()
@@ -382,7 +383,7 @@ def terminals(place):
 
 
 def lowered(number, limit):
-    """What sets a limit in a new process."""
+    """Return a function that sets a limit in a new process."""
     return lambda: resource.setrlimit(number, (limit, resource.getrlimit(number)[1]))
 
 
@@ -399,7 +400,8 @@ def limits(place):
 
 
 def tight_limits(place):
-    """Where there is no room to follow a program, it runs as without, as far as it does, and nothing stays behind."""
+    """If resources are too scarce to follow a program, it runs as without millrace, as far as it can, and nothing is
+    left behind."""
     address_space = range(3000, 44000, 500) if place.rounds > 1 else (3000, 8000, 12000, 26000, 41000)
     cases = [(resource.RLIMIT_AS, size << 10) for size in address_space]
     cases += [(resource.RLIMIT_STACK, size << 10) for size in (16, 32, 64, 128)]
@@ -431,7 +433,7 @@ def tight_limits(place):
 
 
 def few_open_files(place):
-    """Of more threads than files may be open none is lost, nor keeps what it was given."""
+    """If there are more threads than file descriptors, none is lost or keeps its settings."""
     script = "import threading, time; [threading.Thread(target=time.sleep, args=(60,), daemon=True).start() for _ in range(150)]; time.sleep(60)"
     for way in ("ptrace", "poll"):
         with place.start([sys.executable, "-c", script]) as program:
@@ -467,7 +469,7 @@ def streams_that_take_nothing(place):
 
 
 def runtime_folders(place):
-    """Full, missing, a file, of others' reach, read only: the program runs."""
+    """The runtime folder is full, missing, a file, accessible to others, or read-only: the program runs."""
     def broken(make):
         path = tempfile.mkdtemp(dir=place.folder)
         make(os.path.join(path, "millrace"), path)
@@ -537,11 +539,11 @@ def files_without_end(place):
     check(found[0] == 2, f"rules from a FIFO: {found}")
 
 
-# Privilege: for root alone, as two users are needed.
+# Privilege: only as root, because two users are needed.
 
 
 def foreign_folders(place):
-    """What another user has laid ready is neither loaded nor believed."""
+    """Files prepared by another user are neither loaded nor trusted."""
     if os.geteuid() != 0:
         return
     nobody = pwd.getpwnam("nobody")
@@ -583,7 +585,7 @@ def what_is_stored_is_private(place):
 
 
 def rights_of_files(place):
-    """What is given to the program's files (capabilities, set-user-ID) is nobody's to use: no policy runs, nothing is started."""
+    """Rights of the program's files (capabilities, set-user-ID) must not leak: no policy runs, nothing is started."""
     if os.geteuid() != 0:
         raise Skipped("needs root, to give files rights")
     folder = os.path.join(place.folder, "rights")
@@ -659,7 +661,7 @@ int main(int count, char** arguments) {
 
 
 def forged_births(place):
-    """A program that names threads of others on the board which it shares with millrace changes nobody."""
+    """A program that writes foreign thread IDs to the memory shared with millrace changes no thread."""
     source = os.path.join(place.folder, "forger.c")
     forger = os.path.join(place.folder, "forger")
     with open(source, "w", encoding="ascii") as file:
@@ -683,7 +685,7 @@ def forged_births(place):
 
 
 def names_that_act_on_terminals(place):
-    """What threads and programs call themselves reaches the terminal as text."""
+    """Names of threads and programs reach the terminal as plain text."""
     script = r"import ctypes, os, threading, time; libc = ctypes.CDLL(None)" "\n" \
              r"def choose(): libc.prctl(15, b'\x1b[31mX\xff\n\x07', 0, 0, 0); os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); time.sleep(1.2)" "\n" \
              r"libc.prctl(15, b'\x1b]0;T\x07\xfe', 0, 0, 0); t = threading.Thread(target=choose); t.start(); t.join()"
@@ -732,7 +734,7 @@ def attached_twice_at_once(place):
 
 
 def files_that_may_not_be_read(place):
-    """Programs that may be executed only, and folders that may not be searched."""
+    """Programs that are executable but not readable, and folders that cannot be searched."""
     if os.geteuid() != 0:
         raise Skipped("needs root, to make files of another user")
     program = os.path.join(place.folder, "unreadable")
@@ -757,11 +759,11 @@ def files_that_may_not_be_read(place):
 
 
 def without_proc(place):
-    """Nothing is changed where it cannot be seen whose threads they are, and the summary says so."""
+    """If thread ownership cannot be seen, nothing is changed, and the summary says so."""
     if os.geteuid() != 0 or place.run(["unshare", "-mpf", "true"])[0] != 0:
         raise Skipped("needs root, to take /proc away")
     script = "grep -q 'policy  *: *3$' /proc/self/sched 2>/dev/null && exit 4; exit 3"
-    for hide in ("umount -l /proc;", ":;"):  # missing; that of the namespace outside
+    for hide in ("umount -l /proc;", ":;"):  # missing; then the one of the outer namespace
         for way in WAYS:
             command = " ".join([place.millrace, "exec", "--policy", "none", "--sched", "batch", "--birth", way, "--", "sh", "-c", f'"{script}"'])
             found = place.run(["unshare", "-mpf", "sh", "-c", f"{hide} {command}; exit $?"])
@@ -777,7 +779,7 @@ class Filters(ctypes.Structure):
 
 
 def refuse(call, error):
-    """From here on, in this process and its children (seccomp, x86-64)."""
+    """Refuse a system call in this process and its children from now on (seccomp, x86-64)."""
     program = (Filter * 4)(Filter(0x20, 0, 0, 0), Filter(0x15, 0, 1, call), Filter(0x06, 0, 0, 0x50000 | error),
                            Filter(0x06, 0, 0, 0x7fff0000))
     libc = ctypes.CDLL(None)
@@ -809,7 +811,7 @@ def refused_system_calls(place):
     place.nothing_left()
 
 
-# What follows a program itself.
+# Programs that are traced, or trace others.
 
 
 def tracers_inside(place):
@@ -839,7 +841,7 @@ int main(int count, char** arguments) {
 
 
 def sanitizers(place):
-    """Whose check for leaks traces the program, and which want to be loaded first."""
+    """Leak sanitizers trace the program, and sanitizers must be loaded first."""
     source = os.path.join(place.folder, "leaking.c")
     with open(source, "w", encoding="ascii") as file:
         file.write(LEAKING)
@@ -851,7 +853,7 @@ def sanitizers(place):
             if shutil.which(compiler) and subprocess.run(command, check=False, capture_output=True).returncode == 0 and place.run([path])[0] == 5:
                 built.append(path)
 
-    # What it finds is not told by lines of the source, which takes long.
+    # Symbolising reports takes long and is not needed.
     environment = {**place.environment, "ASAN_OPTIONS": "symbolize=0", "LSAN_OPTIONS": "symbolize=0"}
 
     def outcome(command):
@@ -876,8 +878,8 @@ def as_nobody():
 
 
 def programs_that_change_their_user(place):
-    """They keep their rights, or the summary says what was refused; and once births have ceased, so do those that a traced
-    program starts."""
+    """Such programs keep their rights, or the summary says what was refused. After thread detection ends, this also
+    holds for programs started by a traced program."""
     if os.geteuid() != 0:
         raise Skipped("needs root, to make a program that changes its user")
     program = os.path.join(place.folder, "who")
@@ -902,7 +904,7 @@ def programs_that_change_their_user(place):
 
 
 def tracers_from_outside(place):
-    """Debuggers and strace work on the program once births have ceased."""
+    """Debuggers and strace work on the program after thread detection has ended."""
     tools = [tool for tool in ("gdb", "strace") if shutil.which(tool)]
     if not tools:
         raise Skipped("neither gdb nor strace is here")
@@ -932,7 +934,7 @@ def nested(place):
 
 
 def no_zombies(place):
-    """Where nobody reaps: this process is made the one that orphans are left to."""
+    """No zombies are left, even without an init that reaps: this process adopts the orphans."""
     subreaper = 36  # PR_SET_CHILD_SUBREAPER
     libc = ctypes.CDLL(None)
     child = os.fork()

@@ -1,35 +1,29 @@
 #!/usr/bin/env python3
-"""Compares programs under `millrace exec`, once it has learnt them, with the same programs as the kernel runs them.
+"""Compares programs under `millrace exec`, after it has learnt them, with the same programs under the kernel alone.
 
     exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 15] [--learn 48] [--keep FOLDER] [--seconds N] [--prepare]
                   [--by-hand] [--costs] [--testing FOLDER] [--first-run] [--learn-again N]
 
-MILLRACE is the program, CLIPS the folder with foreman_cif.264 and flower_720p.264. Each program is learnt first, in a
-profile database of its own; then runs with and without millrace go in pairs, in an order that a coin decides, and the median of
-the pairs' ratios of wall time (above 1: faster under millrace) is printed with its quartiles, and beside it, for x264 by root,
-the ratio to the same run under SCHED_RR. As root, everything else runs as the user nobody. Inputs are made long enough for runs
-of a second or two: foreman_cif three times over, flower_720p once.
+MILLRACE is the program, CLIPS the folder with foreman_cif.264 and flower_720p.264. Each program is first learnt, in
+its own profile database. Then runs with and without millrace form pairs in random order. The output is the median
+of the pairs' ratios of wall time (above 1: faster under millrace) with quartiles. For x264 as root, the ratio to a
+run under SCHED_RR is added. If run as root, everything else runs as the user nobody. Inputs are long enough for
+runs of a second or two: foreman_cif three times, flower_720p once.
 
---keep keeps in FOLDER what is learnt and each pair that is measured; a further call goes on with the pairs that are missing, and
-the geometric mean is over all programs that are there. So programs can be measured one by one, a few pairs at a time, while a
-machine is idle. --seconds ends a call after about so long: no learning and no pair is begun any more that would probably take
-longer. --prepare makes the inputs, and measures nothing. One program in less than three minutes a call, until nothing is missing:
+--keep stores profiles and measured pairs in FOLDER. A later call continues with the missing pairs, and the geometric mean is over all programs present. So programs can be measured one by one, a few pairs at a time, while a machine is idle. --seconds ends a call after about this time: no learning or pair is started that would probably take longer. --prepare only makes the inputs. One program at a time, in less than three minutes per call, until nothing is missing:
 
     make bench-exec CLIPS=... EXEC='--prepare'
     make bench-exec CLIPS=... EXEC='--keep ~/bench --seconds 150 --programs x264-cif'
     make bench-exec CLIPS=... EXEC='--keep ~/bench --seconds 150 --first-run'
     make bench-exec CLIPS=... EXEC='--costs --testing build/release/src/millrace/placement/testing'
 
---by-hand compares instead, without learning, options of millrace exec by their own names with the default; and SCHED_RR, as root:
-the rounds' mean ratio and twice its standard error, and the switches that were made.
+--by-hand compares explicit options of millrace exec, without learning, with the default, and as root with SCHED_RR. The output is the mean ratio over rounds, twice its standard error, and the number of switches.
 
---first-run measures instead what the first run of x264 gains, without anything learnt, by its own reports of frames: a clip
-that takes some 20 s, and beside it the same under class batch from the start; how many seconds after its start a plan was
-taken, and what. The pairs' order is random, and looks are taken only while nothing else runs.
+--first-run measures the gain in the first run of x264, with nothing learnt, from its own frame reports: a clip of about 20 s, compared with class batch from the start. It also prints when a plan was chosen, and which. The order of pairs is random, and measurements are taken only while nothing else runs.
 
---learn-again measures instead in how many runs each program is learnt, by learning it anew N times.
+--learn-again measures how many runs it takes to learn each program, by learning it N times.
 
---costs measures instead what a birth costs, by the programs of --testing, and the start of a program.
+--costs measures the overhead of a new thread, with the programs of --testing, and of starting a program.
 """
 
 import argparse
@@ -66,7 +60,7 @@ int main(void) {
 
 
 def programs(work):
-    """Name -> command; the files of `work` are made by prepare()."""
+    """Commands by name. prepare() makes the files in `work`."""
     cif, hd = f"{work}/foreman_cif_x3.y4m", f"{work}/flower_720p.y4m"
     return {
         "x264-cif": f"{X264} {cif}",
@@ -88,7 +82,7 @@ def check_call(command):
 
 
 def prepare(work, clips, names):
-    """Makes the inputs that are not there yet."""
+    """Make the missing inputs."""
     made = [
         ("foreman_cif.y4m", f"ffmpeg -v error -y -i {clips}/foreman_cif.264 -pix_fmt yuv420p -f yuv4mpegpipe {{}}"),
         ("foreman_cif_x3.y4m",
@@ -115,7 +109,7 @@ def prepare(work, clips, names):
 
 
 def as_user(user):
-    """What makes a child run as `user`, where this is root."""
+    """Return arguments that make a child run as `user`, if this is root."""
     if os.geteuid() != 0:
         return {}
     return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
@@ -134,7 +128,8 @@ def quartiles(values):
 
 
 def others_running():
-    """How many other threads run or wait for a CPU: the least of some looks, as one that runs for a moment is no load."""
+    """Number of other threads that run or wait for a CPU. Takes the minimum of some samples, because a short burst is
+    no load."""
     looks = []
     for _ in range(20):
         with open("/proc/loadavg", encoding="ascii") as averages:
@@ -144,7 +139,7 @@ def others_running():
 
 
 class Kept:
-    """What was measured so far, in a file of --keep or for this call alone; and how much time there is for more."""
+    """Measurements so far, from --keep or this call, and the remaining time."""
 
     def __init__(self, folder, seconds):
         self.path = os.path.join(folder, "measured.json") if folder else ""
@@ -169,7 +164,7 @@ class Kept:
 
 
 def learn(millrace, name, words, options, environment, case):
-    """Whether it is learnt now; tells of it where that failed."""
+    """Return whether the program is now learnt. Report a failure."""
     learning = subprocess.run([millrace, "exec", "--learn", str(options.learn), "--", *words], env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               text=True, check=False, **as_user("nobody"))
@@ -179,7 +174,7 @@ def learn(millrace, name, words, options, environment, case):
     if learning.returncode != 0 or "learnt: nothing" in lines[-1]:
         print(f"| {name} | could not be learnt: {lines[-1]} |", flush=True)
         return False
-    # Also "untouched": such a program must not lose by being left alone.
+    # "untouched" counts too: such a program must not become slower.
     case["plan"] = lines[-1].removeprefix("learnt: ")
     counted = [line.split()[1] for line in lines if line.startswith("after ")]
     case["runs"] = int(counted[0]) if counted else None
@@ -187,7 +182,7 @@ def learn(millrace, name, words, options, environment, case):
 
 
 def learn_again(millrace, name, command, options, environment, kept):
-    """Prints how many runs it took, and what was found, each time."""
+    """Print, each time, the number of runs and the learnt plan."""
     found = kept.case(f"{name} learnt anew")
     found.setdefault("plans", [])
     slowest = 0
@@ -208,14 +203,14 @@ def learn_again(millrace, name, command, options, environment, kept):
 
 
 def compare(millrace, name, command, options, environment, kept):
-    """Learns a program, measures pairs, and prints its line."""
+    """Learn a program, measure pairs, and print its line."""
     words = command.split()
     case = kept.case(name)
     others = others_running()
     user = as_user("nobody")
     if "plan" not in case:
         once = seconds_of(words, environment, **user)
-        # Most are learnt by half of the runs.
+        # Most programs are learnt in half of the runs.
         if not kept.has_time_for(once * options.learn / 2):
             print(f"| {name} | not begun: a run takes {once:.1f} s, and learning some {once * options.learn / 2:.0f} s |", flush=True)
             return
@@ -253,7 +248,7 @@ BY_HAND = ("--sched batch", "--sched batch --slice 20", "--slice 20", "--policy 
 
 
 def by_hand(millrace, name, command, options, environment):
-    """Prints a line for each of BY_HAND."""
+    """Print a line for each entry of BY_HAND."""
     words = command.split()
     ways = {"default": words}
     for extra in BY_HAND:
@@ -281,7 +276,7 @@ def by_hand(millrace, name, command, options, environment):
 
 
 def wait_for_idle(patience):
-    """Waits until the CPUs were idle for a second and a half; whether they were within `patience` seconds."""
+    """Wait until the CPUs were idle for 1.5 seconds. Return whether that happened within `patience` seconds."""
     end = time.monotonic() + patience
     calm = 0
     while time.monotonic() < end and calm < 3:
@@ -305,7 +300,7 @@ def prepare_first_run(work, options):
 
 
 def first_run(millrace, work, environment, options, kept):
-    """x264 as the kernel runs it, under millrace that knows nothing yet, and under class batch, in random order."""
+    """Run x264 under the kernel alone, under millrace without a profile, and under class batch, in random order."""
     clip = prepare_first_run(work, options)
     words = f"{X264} {clip}".replace("--quiet --no-progress ", "").split()
     with tempfile.TemporaryDirectory(prefix="millrace-first-run-") as folder:
@@ -347,7 +342,7 @@ def first_run(millrace, work, environment, options, kept):
 
 
 def costs(millrace, testing, environment, pairs):
-    """Birth by each way, monitoring and start-up."""
+    """New threads by each way, monitoring and start-up."""
     user = as_user("nobody")
 
     def births(way):
@@ -377,7 +372,7 @@ def costs(millrace, testing, environment, pairs):
         print(f"6000 threads that live at once, {way or 'without millrace'}: "
               f"{statistics.median(crowd(way) for _ in range(3)):.2f} s")
 
-    # The CPU time of millrace alone: of this process's children that is neither the program nor its threads.
+    # CPU time of millrace alone: of this process's children, without the program and its threads.
     seconds = 5
     command = [millrace, "exec", "--quiet", "--policy", "one-to-one", "--", f"{testing}/dynamic/threads", "100",
                str(seconds)]
@@ -431,7 +426,7 @@ def main():
         os.makedirs(options.keep, exist_ok=True)
     kept = Kept(options.keep, options.seconds)
     with tempfile.TemporaryDirectory(prefix="millrace-exec-") as own:
-        # The user nobody keeps what it learns there; in a folder that is its own, as it must be.
+        # The user nobody keeps its profiles there. It must own the folder.
         profiles = os.path.join(options.keep or own, "profiles")
         os.makedirs(profiles, exist_ok=True)
         if os.geteuid() == 0:

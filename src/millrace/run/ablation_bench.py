@@ -1,11 +1,12 @@
-"""What a mechanism gains over whole runs: this build of millrace against one without it.
+"""Measures the gain of a mechanism over whole runs: this build of millrace against one without it.
 
 usage: ablation_bench.py MILLRACE WITHOUT [--clips FOLDER] [--cases NAME ...] [--rounds 7]
        ablation_bench.py MILLRACE small-pages ...    the same program where the system gives it no huge pages
 
-Schedules are fixed, so that both do the same work, and so must be their outputs. Wall time and processor time of the one
-without, over that of the one with it: above 1 the mechanism pays. What is compared takes turns; medians of the turns'
-ratios, least and greatest in brackets. Processor time is the one to go by where the machine does other things as well.
+Schedules are fixed, so both builds do the same work and their outputs must be equal. The result is the time without
+the mechanism divided by the time with it, for wall and processor time: above 1 the mechanism pays off. Runs
+alternate. The output is the median of the ratios, with minimum and maximum in brackets. On a machine that is not
+idle, use processor time.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import tempfile
 from measured_run import measure
 
 SCHEDULE = ["--structure", "tiled", "--tile", "256x64", "--fusion", "pointwise"]
-# Pipeline, input, output. {folder} holds a clip as y4m, {clips} has it as H.264.
+# Pipeline, input, output. {folder} holds a clip as y4m, {clips} holds it as H.264.
 CASES = {
     "@B-cif": ("@B", "test:352x288@1500", "null"),
     "@B-1080p": ("@B", "test:1920x1080@200", "null"),
@@ -36,7 +37,7 @@ PR_SET_THP_DISABLE = 41
 
 
 def refuse_huge_pages(refused):
-    """To this program and those that it starts from now on."""
+    """Refuse huge pages to this process and its children from now on."""
     if ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, int(refused), 0, 0, 0) != 0:
         raise SystemExit("ablation_bench: the kernel does not know PR_SET_THP_DISABLE")
 
@@ -55,7 +56,7 @@ def compare(name, programs, options, folder, environment):
         sinks = ["null", "null"]
     words = [[program, "run", pipeline, source, "-o", sinks[i], "-y", "-q", "--planes", "all", *SCHEDULE]
              for i, program in enumerate(programs)]
-    for run in words:  # compiles what is missing
+    for run in words:  # compiles missing kernels
         measure(run, environment)
     if sink != "null" and not filecmp.cmp(*sinks, shallow=False):
         raise SystemExit(f"ablation_bench: {name}: the outputs differ")

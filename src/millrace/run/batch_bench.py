@@ -28,7 +28,7 @@ PIPELINES = ["@A", "@B", "blur | sobel_x"]
 
 
 def jobs_of(name):
-    """Size, frames, pipeline and whether the output is kept, of each clip of a set."""
+    """Size, frames, pipeline and whether the output is kept, for each clip of a set."""
     if name == "one":
         return [("middle", 120, "@A", True)]
     if name == "large":
@@ -41,7 +41,7 @@ def jobs_of(name):
 
 
 def make_clips(options, folder):
-    """The inputs of all sets, by size and frames."""
+    """Make the inputs of all sets, by size and frames."""
     for name in options.sets:
         for size, frames, _, _ in jobs_of(name):
             clip = folder / f"{size}-{frames}.mp4"
@@ -54,7 +54,7 @@ def make_clips(options, folder):
 
 
 def prepare(options, name, folder):
-    """A link for each input of the set; the commands of the variants."""
+    """Make a link for each input of the set. Return the commands of the variants."""
     inputs = folder / name
     inputs.mkdir(exist_ok=True)
     lines, commands = [], []
@@ -89,7 +89,7 @@ def compare(options, name, folder, environment):
     if options.without_p1:
         del variants["xargs -P1"]
     for words in list(variants.values())[:2]:
-        measure(words, environment)  # kernels and profiles
+        measure(words, environment)  # makes kernels and profiles
     check_same(name, folder)
     names = list(variants)
     times = {variant: [] for variant in names}

@@ -1,4 +1,4 @@
-"""What a whole run takes, from the start of its process to its end."""
+"""Measures a whole run, from the start of its process to its end."""
 
 import os
 import resource
@@ -10,7 +10,7 @@ import typing
 
 class Seconds(typing.NamedTuple):
     wall: float
-    processor: float  # of all processes that were waited for, compilers included
+    processor: float  # of all awaited child processes, including compilers
 
 
 def measure(words, environment):

@@ -1,20 +1,21 @@
-"""What the rest of the execution-structures paper's scheduler could gain, before anything of it is built.
+"""Estimates what the rest of the scheduler of the execution structures paper could gain, before it is built.
 
 usage: scheduler_bench.py MILLRACE parts|idle|affinity|flight [--pipelines P ...] [--sizes 352x288 ...] [--threads 1 2] [--rounds 7]
 
-parts: whether the parts of one pipeline should have structures, tiles and fusions of their own. Computation alone. Every
-setting is tried for the whole and for each part alone, wherever the pipeline may be cut; then the fastest of the whole and the
-fastest of each part take turns. `gain`: the time of the whole over the sum of the parts, which is what it would come to, as what
-passes between parts of different structure is a plane in memory; of the cut where it is greatest. Medians of the rounds, least
-and greatest.
+parts: should each part of a pipeline have its own structure, tile and fusion? Computation only. All settings are
+tried for the whole pipeline, and for each part at every possible split. Then the fastest setting of the whole and
+those of the parts alternate. `gain` is the time of the whole divided by the sum of the parts, at the best split.
+This is realistic because parts of different structure exchange planes in memory. The output is medians over rounds,
+with minimum and maximum.
 
-idle: how much of the time that computing takes a worker is without work because its frame ends, with 1 to as many frames in
-flight as threads: what stealing tiles across frames could gain at most, of computing and of the run's wall clock. From traces.
+idle: share of the computing time in which a worker is idle because its frame ends, with 1 frame in flight up to one
+per thread. This bounds the gain of stealing tiles across frames, in computing time and wall time. Taken from
+traces.
 
-affinity: whole runs with each arrangement that there are CPUs for, over the same without (`free`): wall clock and processor time;
-above 1 the arrangement pays.
+affinity: whole runs with each arrangement that has enough CPUs, relative to none (`free`): wall clock and processor
+time. Above 1 the arrangement pays off.
 
-flight: the same with a frame for each thread, over threads that share one.
+flight: the same comparison for one frame per thread, relative to threads that share a frame.
 """
 
 import argparse
@@ -80,7 +81,7 @@ class Bench:
         return words if structure == "sequential" else [*words, "--tile", tile]
 
     def time(self, pipeline, size, setting, threads):
-        """Milliseconds a frame of computing alone, and the size of what comes out."""
+        """Return the milliseconds per frame of computation, and the output size."""
         pixels = 1
         for side in size.split("x"):
             pixels *= int(side)
@@ -92,7 +93,7 @@ class Bench:
         return 1e3 * report["compute_seconds"] / report["frames"], report["output_format"].split()[0]
 
     def fastest(self, pipeline, size, threads):
-        """The fastest setting for it, of several turns the least, and the size of what comes out."""
+        """Return the fastest setting, by the minimum of several trials, and the output size."""
         key = (pipeline, size, threads)
         if key in self.known:
             return self.known[key]
@@ -101,7 +102,7 @@ class Bench:
             try:
                 took, out = self.time(pipeline, size, setting, threads)
                 times[setting] = min(took, self.time(pipeline, size, setting, threads)[0])
-            except Failed as failed:  # a structure that this pipeline cannot have
+            except Failed as failed:  # a structure that this pipeline does not support
                 reasons.append(str(failed))
         if not times:
             raise SystemExit(f"scheduler_bench: {pipeline}: {reasons[0]}")
@@ -160,7 +161,7 @@ def idle(bench):
         frames = max(30, min(600, 60_000_000 // (width * height)))
         for in_flight in range(1, threads + 1):
             rounds = []
-            for _ in range(bench.options.rounds + 1):  # the first one compiles
+            for _ in range(bench.options.rounds + 1):  # the first run compiles
                 words = [*bench.words(pipeline, size, setting, threads, frames), "--frames-in-flight", str(in_flight),
                          "--planes", "all", "--trace", trace, "-y", "-o", "null"]
                 report = report_of(words, bench.environment)
@@ -171,7 +172,8 @@ def idle(bench):
 
 
 def idle_shares(trace, threads, report):
-    """Of the turns whose kernel calls the trace has: from a worker's last call to the end of the last worker's last one."""
+    """Idle shares of the batches of frames whose kernel calls are in the trace: from a worker's last call to the last
+    call of any worker."""
     events = trace["traceEvents"] if isinstance(trace, dict) else trace
     turns = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["tid"] == 0 and "fusion" in e["name"])
     calls = sorted((e["ts"], e["ts"] + e["dur"], e["tid"]) for e in events if e["ph"] == "X" and e["tid"] != 0)
@@ -195,7 +197,7 @@ def idle_shares(trace, threads, report):
 
 
 def compare_values(bench, option, usual, others):
-    """Whole runs with other values of an option, each over the same with the usual one."""
+    """Compare whole runs with other values of an option with runs with the usual value."""
     print(f"{'pipeline, size, threads':<28} {option[2:]:<16} {'wall, ' + usual + ' / it':>22} {'processor time':>22}", flush=True)
     for threads, size, name in itertools.product(bench.options.threads, bench.options.sizes, bench.options.pipelines):
         width, height = (int(side) for side in size.split("x"))
@@ -209,7 +211,7 @@ def compare_values(bench, option, usual, others):
             return [bench.options.program, "run", pipeline, clip, "-o", "null", "-q", "--structure", "tiled", "--tile",
                     "256x64", "--threads", str(threads), option, value]
 
-        measure([*words(usual), "--loop", "9"], bench.environment)  # compiles what is missing
+        measure([*words(usual), "--loop", "9"], bench.environment)  # compiles missing kernels
         possible = []
         for value in others(threads):
             if subprocess.run([*words(value), "--frames", "1"], env=bench.environment, capture_output=True).returncode == 0:

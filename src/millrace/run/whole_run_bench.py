@@ -43,7 +43,7 @@ import time
 from measured_run import measure
 
 BLUR = "1 2 1 2 4 2 1 2 1"
-# Filters of FFmpeg that do the same work, with the same interpolation.
+# FFmpeg filters that do the same work, with the same interpolation.
 SAME_IN_FFMPEG = {
     "blur": f"convolution={BLUR}:{BLUR}:{BLUR}:{BLUR}:1/16:1/16:1/16:1/16",
     "rotate(6)": "rotate=6*PI/180",
@@ -53,14 +53,14 @@ SAME_IN_FFMPEG = {
         "format=gbrp,curves=all=0/0 0.25/0.15 0.75/0.85 1/1,format=yuv420p",
     "@B": "lenscorrection=k1=-0.12:k2=0:i=bilinear,rotate=6*PI/180,crop=iw*0.8:ih*0.8",
 }
-PIPELINES = ["@A", "@B", "blur", "rotate(6)"]  # of files, where none are named
+PIPELINES = ["@A", "@B", "blur", "rotate(6)"]  # for `files`, if none are named
 OWN_PIPELINES = ["blur", "rotate(6)", "blur | sobel_x | threshold(0.1) | rotate(30)"]
 MOST_ROUNDS = 60
 STRUCTURES = ("sequential", "tiled", "sliding", "backward-cached")
 
 
 def measured_in_turns(variants, options, environment, before=lambda: None, warm_up=True):
-    """What each variant takes in each round. Who begins changes from round to round."""
+    """Measure each variant in each round. The order rotates."""
     times = {name: [] for name in variants}
     if warm_up:
         for words in variants.values():
@@ -88,14 +88,14 @@ def ratio(times, of, to):
 
 
 def fastest(times, rounds):
-    """The fixed setting that is fastest in the median of these rounds."""
+    """The fixed setting with the best median in these rounds."""
     return min((name for name in times if name != "default"),
                key=lambda name: statistics.median([times[name][turn] for turn in rounds]))
 
 
 def share_of_best(times):
-    """The default's share of the speed of the best fixed setting, which is chosen by the other half of the rounds: what
-    is the fastest of four in the very rounds that are compared owes a part of its lead to chance."""
+    """The default's speed relative to the best fixed setting. The best one is chosen in the other half of the rounds,
+    to avoid selection bias: the fastest of four owes part of its lead to chance."""
     turns = range(len(times["default"]))
     halves = [[turn for turn in turns if turn % 2 == rest] for rest in (0, 1)]
     return statistics.median(times[fastest(times, chosen_by)][turn] / times["default"][turn]
@@ -124,7 +124,7 @@ def limit(options, word="--frames"):
 
 
 def codecs_alone(clip, pipeline, encoding, options, folder, environment):
-    """Commands that do nothing but decode the clip, and nothing but encode what the filters make of it."""
+    """Commands that only decode the clip, and only encode the filtered frames."""
     ffmpeg = ["ffmpeg", "-v", "error", "-nostdin", "-y"]
     filtered = folder / "filtered.y4m"
     measure([*ffmpeg, "-i", clip, *limit(options, "-frames:v"), "-vf", SAME_IN_FFMPEG[pipeline], "-pix_fmt", "yuv420p",
@@ -219,9 +219,9 @@ def forget(cache):
 
 
 def bring_kernels(words, size, report, environment):
-    """Runs until all is fused: until the kernels of the schedule have been compiled and kept."""
+    """Run until the kernels of the schedule have been compiled and cached."""
     width, height = map(int, size.split("x"))
-    frames = max(300, 2000 * 352 * 288 // (width * height))  # a second or so, which compiling takes
+    frames = max(300, 2000 * 352 * 288 // (width * height))  # about a second, which compiling takes
     for _ in range(12):
         measure([*words, "--frames", str(frames), "--loop", str(frames), "--json", report, "-y"], environment)
         if json.loads(report.read_text())["stand_in_frames"] == 0:
@@ -229,7 +229,7 @@ def bring_kernels(words, size, report, environment):
 
 
 def compare_length(options, run, size, amount, target, cold, cache, environment):
-    """Seconds of the default and of every fixed setting, by name, in each round."""
+    """Seconds of the default and of each fixed setting, by name, in each round."""
     codecs = (1, 2) if options.to == "mp4" else (None,)
     variants = {"default": [*run, *amount, *target]}
     for name in STRUCTURES:
@@ -259,7 +259,7 @@ def lengths(options, folder, environment):
     shares = {cache_state: [] for cache_state in options.caches}
     for size in options.sizes:
         video = folder / "in.y4m"
-        # A file as large as memory allows to keep; longer runs go over it several times.
+        # A file as large as fits in memory. Longer runs loop over it.
         whole = min(max(options.lengths), options.frames or 360)
         measure([options.program, "run", "crop(1)", f"test:{size}@{whole}", "-o", video, "-y", "-q"], environment)
         for pipeline in options.pipelines or ["@A", "@B", "@G"]:

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Attacks `millrace batch`: whatever is taken away from it, and however it ends, it ends soon, with an exit code of its own and a
-line that says why, leaves whole outputs only, and `--resume` completes them to what single runs make.
+"""Attacks `millrace batch`. If a resource is missing or it is ended, it must end soon, with its own exit code and a
+line that says why. It must leave only complete outputs, and `--resume` must complete them to those of single runs.
 
     batch_attack.py MILLRACE [--rounds N] [--only WORD]
 
---rounds: how often the attacks are repeated that need luck (100; the short form in the tests: 1). Exit code 1 where one has
-not held.
+--rounds: repetitions of attacks that depend on timing (100; the short form in the tests: 1). The exit code is 1 if an attack succeeded.
 """
 
 import argparse
@@ -24,13 +23,13 @@ import time
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "base"))
 from attack import Held, Skipped, check, limit_addresses, run_attacks, too_few_addresses  # noqa: E402
 
-PATIENCE = 60  # seconds after which something hangs
+PATIENCE = 60  # after so many seconds something hangs
 CODES = (0, 1, 2)
 RECORD = ".millrace-batch.jsonl"
 
 
 class Place:
-    """A folder with clips, what single runs make of them, and a folder for outputs."""
+    """A folder with clips, the outputs of single runs, and a folder for outputs."""
 
     def __init__(self, millrace, rounds):
         self.millrace = millrace
@@ -70,7 +69,7 @@ class Place:
                                    **streams})
 
     def ends(self, process, what, codes=CODES, lines=None):
-        """The text on standard error; `lines`: how many there are to be at most."""
+        """Return the text on standard error. `lines`: maximum number of lines."""
         try:
             text = process.communicate(timeout=PATIENCE)[1] or b""
         except subprocess.TimeoutExpired:
@@ -83,7 +82,7 @@ class Place:
         return text
 
     def expect_whole(self, what):
-        """Nothing is in the folder of outputs but whole ones and the record."""
+        """Check that the output folder holds only complete outputs and the record."""
         for name in os.listdir(self.out):
             if name == RECORD:
                 continue
@@ -99,7 +98,7 @@ class Place:
 
 
 def job_files(place):
-    """Files that nobody would write in earnest are refused at once, in one line."""
+    """Absurd job files are refused at once, in one line."""
     long_line = '{"input": "' + "a" * (1 << 20) + '"}'
     texts = {
         "empty": "", "blank": "\n\n \n", "binary": place.random.randbytes(5000), "deep": "[" * (1 << 22),
@@ -135,7 +134,7 @@ def interrupted_waits(place):
 
 
 def kills_and_resume(place):
-    """SIGKILL at any moment: what is there is whole, and --resume makes the rest."""
+    """After SIGKILL at any moment, outputs are complete, and --resume makes the rest."""
     began = time.monotonic()
     place.fresh()
     place.ends(place.start(place.words()), "a whole batch", (0,))
@@ -153,7 +152,7 @@ def kills_and_resume(place):
 
 
 def signals_and_resume(place):
-    """Signals that ask for an end: the same, and the code says which."""
+    """The same for termination signals, and the exit code names the signal."""
     for round in range(max(3, place.rounds)):
         place.fresh()
         name = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[round % 3]
@@ -170,7 +169,7 @@ def signals_and_resume(place):
 
 
 def limits(place):
-    """With too little of anything: one line a job at most, and whole outputs."""
+    """With too few resources there is at most one line per job, and outputs are complete."""
     cases = [(resource.RLIMIT_NOFILE, most, "descriptors") for most in (6, 12, 16, 20, 28, 40)]
     cases += [(resource.RLIMIT_FSIZE, most, "bytes a file") for most in (0, 1, 300, 4096)]
     cases += [(resource.RLIMIT_STACK, most << 10, "bytes of stack") for most in (64, 128, 256, 512, 1024)]
@@ -184,7 +183,7 @@ def limits(place):
 
 
 def little_memory(place):
-    """Wherever memory ends, jobs fail and the others' outputs are whole."""
+    """If memory runs out, jobs fail and the outputs of the others are complete."""
 
     def works(most):
         place.fresh()
@@ -207,7 +206,7 @@ def closed_streams(place):
 
 
 def broken_reports(place):
-    """A report that nobody takes fails the batch in the end; outputs are there."""
+    """A report that cannot be written fails the batch at the end; outputs exist."""
     place.fresh()
     process = place.start(place.words(".mp4", "-q", "--json", "/dev/full"))
     place.ends(process, "--json /dev/full", (1,), 1)
@@ -221,7 +220,7 @@ def broken_reports(place):
 
 
 def caches(place):
-    """Nothing to be learnt from or kept in: a line says so, and the work is done as fast."""
+    """Without a usable cache, a line says so, and the work is as fast."""
     cache = os.path.join(place.folder, "cache", "millrace")
     os.makedirs(cache, exist_ok=True)
     connection = sqlite3.connect(os.path.join(cache, "profiles.db"), isolation_level=None)
@@ -244,7 +243,7 @@ def caches(place):
 
 
 def two_at_once(place):
-    """Both end well or say why, and outputs are whole."""
+    """Two batches at once end well or say why, and outputs are complete."""
     for round in range(max(2, place.rounds // 10)):
         place.fresh()
         both = [place.start(place.words(".y4m", "--resume", "-q")) for _ in range(2)]
@@ -255,7 +254,8 @@ def two_at_once(place):
 
 
 def vanishing_inputs(place):
-    """Clips that go or change meanwhile: failed or done as they were, and again when they have changed."""
+    """Clips that vanish or change during the work: each job fails or uses the old state, and a changed clip is done
+    again."""
     place.fresh()
     for round in range(max(2, place.rounds // 10)):
         clip = os.path.join(place.folder, "other.y4m")
@@ -275,7 +275,7 @@ def vanishing_inputs(place):
 
 
 def full_disks(place):
-    """Every size of disk: jobs fail one by one in a line each, and outputs that are there are whole."""
+    """With a disk of any size, jobs fail one by one in a line each, and existing outputs are complete."""
     if os.geteuid() != 0:
         raise Skipped("needs root, to mount a small disk")
     place.fresh()
@@ -287,7 +287,7 @@ def full_disks(place):
 
 
 def records(place):
-    """A record that is none of ours, or cannot be read, loses nothing."""
+    """A foreign or unreadable record loses nothing."""
     for name, make in {"a folder": os.mkdir, "a pipe": os.mkfifo,
                        "bytes": lambda path: open(path, "wb").write(os.urandom(3000)),
                        "a deep line": lambda path: open(path, "w", encoding="utf-8").write("[" * 100000),
@@ -304,7 +304,7 @@ def records(place):
 
 
 def many_tiny_jobs(place):
-    """Thousands of jobs in one process, in bounded memory and without a wait for each other."""
+    """Thousands of jobs in one process use bounded memory and do not wait for each other."""
     jobs = os.path.join(place.folder, "many.jsonl")
     count = 100 * max(2, min(100, place.rounds))
     with open(jobs, "w", encoding="utf-8") as file:
@@ -326,7 +326,7 @@ def one_cpu(place):
 
 
 def until_interruptible(process):
-    """Until a signal asks it for a stop, and no longer ends it as it is."""
+    """Wait until a signal stops the process cleanly instead of killing it."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         with open(f"/proc/{process.pid}/status", encoding="utf-8") as status:
