@@ -2,8 +2,7 @@
 
 usage: cluster_bench.py nodes|simulate|shared|many [--clip FILE] [--rounds N] ...
 
-nodes     one node of one CPU, two nodes of one CPU each, and the same chunks by the commands alone on one CPU: gain
-of
+nodes     one node of one CPU, two nodes of one CPU each, and the same chunks by the commands alone on one CPU: gain of
           the second node, overhead of the engine
 simulate  1 to 4 nodes on this machine's CPUs, compared with `millrace simulate cluster` based on a run of one
 shared    a chunk on a new machine, and on one that begins with the plans and kernels of another

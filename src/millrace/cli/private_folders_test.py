@@ -1,8 +1,8 @@
-"""The folders for caches, state and settings: nobody else chooses them, and what people set up works.
+"""Folders for caches, state and settings: other users cannot redirect them, and common setups work.
 
 usage: private_folders_test.py MILLRACE
 
-Needs root, to be two users.
+Needs root, to act as two users.
 """
 
 import os
@@ -25,7 +25,7 @@ VERBS = {
 
 
 def state_of(folder):
-    """All that an intruder could change of what is there, apart from times."""
+    """Everything an intruder could change, apart from times."""
     status = os.lstat(folder)
     return [(str(path), entry.st_mode, entry.st_uid, entry.st_size) for path in sorted(folder.rglob("*"))
             for entry in [os.lstat(path)]] + [(status.st_mode, status.st_uid)]

@@ -23,7 +23,7 @@ MILLRACE = sys.argv[1]
 SHARED = pathlib.Path(os.environ.get("MILLRACE_SHARED", pathlib.Path(sys.argv[2]) / ".." / "shared"))
 
 
-# What runs learn stays apart from what the user's own runs learnt.
+# Keep learnt data apart from that of the user's own runs.
 CACHE = tempfile.TemporaryDirectory()
 
 
@@ -33,7 +33,7 @@ def run(*words, cache=CACHE.name, environment=None, **options):
 
 
 def until(condition, what):
-    """Waits until something holds that must hold soon."""
+    """Wait for a condition that must become true soon."""
     end = time.monotonic() + 60
     while not condition():
         if time.monotonic() > end:
@@ -42,7 +42,7 @@ def until(condition, what):
 
 
 def until_interruptible(child):
-    """Until a signal asks it for a stop, and no longer ends it as it is."""
+    """Wait until a signal stops the process cleanly instead of killing it."""
     def is_blocked():
         for line in pathlib.Path(f"/proc/{child.pid}/status").read_text().splitlines():
             if line.startswith("SigBlk:"):
@@ -58,7 +58,7 @@ class Program(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def refused(self, code, word, *words):
-        """The program ends with the code and one line that holds the word."""
+        """Expect this exit code and one line that contains the word."""
         done = run(*words)
         text = done.stderr.decode()
         self.assertEqual(done.returncode, code, text)
@@ -66,7 +66,7 @@ class Program(unittest.TestCase):
         self.assertIn(word, text)
 
     def installed(self, folder, *programs):
-        """The launcher as an installation has it, with these of the programs that it becomes."""
+        """Install the launcher with these of its programs."""
         (folder / "bin").mkdir(parents=True)
         (folder / "libexec/millrace").mkdir(parents=True)
         shutil.copy(MILLRACE, folder / "bin")
@@ -102,7 +102,7 @@ class Program(unittest.TestCase):
         self.refused(2, "see millrace --help", "--no-such-option")
 
     def loads_ffmpeg(self, *words):
-        """Whether a run of raw frames loads FFmpeg's libraries, which takes 30 ms."""
+        """Whether a run over raw frames loads FFmpeg's libraries, which takes 30 ms."""
         log = self.folder / "loaded"
         log.mkdir(exist_ok=True)
         environment = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(log / "objects")}
@@ -132,7 +132,7 @@ class Program(unittest.TestCase):
             self.assertTrue(outputs.pop().startswith(b"YUV4MPEG2 W"))
 
     def chroma(self, *words):
-        """The code values of chroma in the 4:2:0 frames of 32x32 that a run writes."""
+        """Chroma values in the 4:2:0 frames of 32x32 that a run writes."""
         done = run("run", *words, "-o", "-", "-q")
         self.assertEqual(done.returncode, 0, done.stderr)
         frames = done.stdout.split(b"FRAME\n")[1:]
@@ -211,7 +211,7 @@ class Program(unittest.TestCase):
         self.assertEqual(found.returncode, 0, found.stderr)
         self.assertEqual(fixed, found.stdout)
         decisions = json.loads(report.read_text())["decisions"]
-        self.assertEqual(decisions["objective"], "latency")  # of a pipe
+        self.assertEqual(decisions["objective"], "latency")  # for a pipe
         self.assertEqual(decisions["events"][0]["event"], "started")
         self.assertIn("candidates", found.stderr.decode())
 
@@ -226,8 +226,8 @@ class Program(unittest.TestCase):
 
     def test_what_a_run_learns_is_listed_used_and_forgotten(self):
         for attempt in range(20):
-            # One that waits for its input, as on a busy machine, tries nothing and learns nothing; nor does one that
-            # is too short, as on a fast one.
+            # A run that waits for input, as on a busy machine, tries and learns nothing. Neither does a run that is too
+            # short, as on a fast machine.
             run("run", "@A", f"test:64x48@{3000 * 2 ** min(attempt, 5)}", "-o", "null", "-q", cache=self.folder)
             listed = run("profiles", "list", cache=self.folder)
             if b"graph" in listed.stdout:
@@ -262,7 +262,7 @@ class Program(unittest.TestCase):
         other = sqlite3.connect(cache / "millrace/profiles.db", isolation_level=None)
         self.addCleanup(other.close)
         other.execute("BEGIN IMMEDIATE")
-        for _ in range(20):  # one that waits for its input, as on a busy machine, has nothing to keep
+        for _ in range(20):  # a run that waits for input, as on a busy machine, has nothing to keep
             with subprocess.Popen([MILLRACE, "run", "gaussian(3)", "test:64x48@4000", "-o", "null"],
                                   stderr=subprocess.PIPE, env=os.environ | {"XDG_CACHE_HOME": str(cache)}) as child:
                 text = child.communicate(timeout=60)[1].decode()
@@ -288,14 +288,14 @@ class Program(unittest.TestCase):
             def little():
                 resource.setrlimit(resource.RLIMIT_AS, (mib << 20, mib << 20))
             return run(*words, preexec_fn=little)
-        # FFmpeg is what takes most; at some of these there is room when it is asked for, and none when it is loaded.
+        # FFmpeg takes most. With some of these limits the reservation succeeds, but loading fails.
         encoding = ("run", "blur", "test:64x48@3", "-o", self.folder / "out.mkv")
         for mib, *words in ((16, "filters"), (63, "run", "blur", "test:64x48@3", "-o", "null"), (150, *encoding), (250, *encoding)):
             done = within(mib, *words)
             self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), done.stderr)
             self.assertIn(b"ulimit -v", done.stderr)
         self.assertFalse((self.folder / "out.mkv").exists())
-        for mib in 260, 265, 270:  # enough where a thread takes over the 64 MiB of malloc's arena of one that has ended
+        for mib in 260, 265, 270:  # enough if a thread reuses the 64 MiB malloc arena of one that has ended
             output = self.folder / f"{mib}.mkv"
             done = within(mib, "run", "blur", "test:64x48@3", "-o", output)
             self.assertEqual(output.exists(), done.returncode == 0)
@@ -336,7 +336,7 @@ class Program(unittest.TestCase):
                 self.assertEqual(stage["pixels_computed"], 8 * area)
                 self.assertIsNone(stage["cpu_ms_per_frame"], "nothing is timed by stages")
             self.assertAlmostEqual(report["median_ms_per_frame"], statistics.median(times), delta=1e-9)
-            # What the executor timed lies within what is measured, and that within what the whole took.
+            # The executor's time is part of the measured time, which is part of the total time.
             self.assertGreater(report["compute_seconds"], 0)
             self.assertLessEqual(report["compute_seconds"], sum(times) * 2 * 1e-3)
             self.assertLessEqual(sum(times) * 2 * 1e-3, report["wall_seconds"] * (1 + 1e-9))
@@ -366,23 +366,23 @@ class Program(unittest.TestCase):
                                                "worker_wait_seconds")]
             self.assertGreaterEqual(min(parts), 0)
             self.assertLessEqual(sum(parts), report["wall_seconds"])
-            # A frame a turn. Six digits are written of each.
+            # One frame per batch. Each value has six digits.
             latency = report["latency_ms"]
             self.assertLessEqual(0, latency["median"])
             self.assertLessEqual(latency["median"], latency["p99"])
             self.assertLessEqual(latency["p99"], latency["most"])
             self.assertLessEqual(latency["most"], 1e3 * report["wall_seconds"])
-            # Each frame was computed meanwhile.
+            # Each frame was computed in this time.
             times = report["frame_times"]
             self.assertGreaterEqual(latency["most"] + 1e-6, max(times["computing_ms"]))
             self.assertEqual(times["frames"], [1] * frames)
             self.assertEqual(times["slowest_ms"], times["computing_ms"])
             written = 1e-9 * frames
             self.assertAlmostEqual(sum(times["computing_ms"]) * 1e-3, report["compute_seconds"], delta=written)
-            # The whole also waits for the end.
+            # The total includes waiting for the end.
             for name in "input_wait", "output_wait":
                 self.assertLessEqual(sum(times[name + "_ms"]) * 1e-3, report[name + "_seconds"] + written)
-            # Far apart on a busy machine, but neither by the number of frames nor by the unit.
+            # They differ much on a busy machine, but not by a factor of the frame count or the unit.
             stages = sum(stage["cpu_ms_per_frame"] for stage in report["stages"]) * 1e-3 * frames
             self.assertGreater(stages, report["compute_seconds"] / 14)
             self.assertLess(stages, report["compute_seconds"] * 14)
@@ -452,7 +452,7 @@ class Program(unittest.TestCase):
         self.refused(2, "deadline", "run", "blur", "test:32x32@1", "--deadline", "-4")
         self.refused(2, "fraction", "run", "crop(0.001)", "test:32x32@1")
         self.refused(2, "--frames-in-flight 2", "run", "blur", "test:32x32@1", "--threads", "1", "--frames-in-flight", "2")
-        # As a variable of the shell that is not set.
+        # As with an unset shell variable.
         for option in ("--report", "--json", "--trace", "--tile", "--format", "--codec", "--start"):
             self.refused(2, f"{option}: the value is empty", "run", "blur", "test:32x32@1", option, "")
 
@@ -461,7 +461,7 @@ class Program(unittest.TestCase):
         wrong = {"pipeline": "bluur", "--codec": "h256", "input": "nowhere.y4m", "-o": str(self.folder / "out.y4m")}
         right = {"pipeline": "blur", "--codec": "", "input": "test:32x32@2", "-o": str(self.folder / "out.y4m")}
         for first, said in (("pipeline", "bluur"), ("--codec", "unknown codec"), ("input", "nowhere.y4m"), ("-o", "exists")):
-            # All that is told later is wrong as well.
+            # All later values are wrong too.
             words = right | {key: wrong[key] for key in list(wrong)[list(wrong).index(first):]}
             codec = ("--codec", words["--codec"]) if first in ("pipeline", "--codec") else ()
             self.refused(2, said, "run", words["pipeline"], words["input"], "-o", words["-o"], *codec)
@@ -521,7 +521,7 @@ class Program(unittest.TestCase):
                     done = run(*words, str(path), flag)
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertNotEqual(path.read_bytes(), b"old")
-        # Nothing was run for a report that could not be written.
+        # Nothing was run, because the report could not be written.
         video = self.folder / "new.y4m"
         self.refused(2, "exists", "run", "blur", "test:32x32@2", "-o", str(video), "--json", str(path))
         self.assertFalse(video.exists())
@@ -584,7 +584,7 @@ class Program(unittest.TestCase):
         times = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "frame=pts_time", "-of", "csv=p=0",
                                 str(output)], stdout=subprocess.PIPE, check=True).stdout.replace(b",", b"").split()
         expected = [0, 0.04, 100.08, 100.12]
-        # The second begins one frame after the last of the first.
+        # The second video begins one frame after the last frame of the first.
         start = float(times[4])
         self.assertGreater(start, expected[-1])
         expected += [start + time for time in expected]
@@ -639,7 +639,7 @@ class Program(unittest.TestCase):
                     try:
                         return os.readlink(file).startswith(str(self.folder)) and file.stat().st_size > 200000
                     except OSError:
-                        return False  # closed meanwhile
+                        return False  # closed in the meantime
                 until(lambda: any(map(is_filled, pathlib.Path(f"/proc/{child.pid}/fd").iterdir())),
                       "frames are written")
                 child.send_signal(number)
@@ -690,7 +690,7 @@ class Program(unittest.TestCase):
         families = {family["family"]: family for family in json.loads(machine("--families", "--json").stdout)}
         self.assertEqual(families["amd-bulldozer"]["fp"]["shared_by"], "module")
         self.assertEqual(families["amd-bulldozer"]["from"], "built in")
-        # It asks for nothing, so it fits this machine, and is asked before those built in.
+        # It has no conditions, so it fits this machine, and it is checked before the built-in ones.
         traits = json.loads(machine("--json").stdout)["topology"]["unit_traits"]
         self.assertEqual((traits["family"], traits["from"]), ("toy", str(units / "toy.toml")))
         self.assertIn("toy: Toy", machine().stdout.decode())
@@ -737,7 +737,7 @@ class Program(unittest.TestCase):
         self.assertTrue(loads("run", "blur", self.folder / "in.y4m", "-o", self.folder / "out.mkv"))
 
     def test_without_ffmpeg_raw_video_is_all_that_is_read_and_written(self):
-        # A file that is no library in the place of one.
+        # A file of that name that is not a library.
         (self.folder / "lib").mkdir()
         for name in "avutil", "avcodec", "avformat", "swscale":
             for version in range(5, 63):

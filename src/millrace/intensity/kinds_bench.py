@@ -41,7 +41,7 @@ public class Sor {
 
 
 def cache_bytes(level):
-    """Of the data or unified cache of that level of the first CPU."""
+    """Size of the first CPU's data or unified cache of this level."""
     folder = "/sys/devices/system/cpu/cpu0/cache"
     for index in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         path = os.path.join(folder, index)
@@ -56,7 +56,7 @@ def cache_bytes(level):
 
 
 def kinds_of_this_machine():
-    """Kind -> what it may use most."""
+    """For each kind, what it may use most."""
     in_l2 = cache_bytes(2) // 2 >> 10
     in_llc = max(cache_bytes(3) // 4, 2 * cache_bytes(2)) >> 10
     beyond = 6 * cache_bytes(3) >> 20
@@ -81,7 +81,7 @@ class Bench:
         self.environment = {**os.environ, "XDG_CACHE_HOME": folder, "XDG_RUNTIME_DIR": folder, "HOME": folder}
 
     def run(self, command, units="auto"):
-        """What the threads use, by name, and the whole summary."""
+        """Return the units used by each thread, by name, and the whole summary."""
         path = os.path.join(self.folder, f"summary-{random.getrandbits(64)}.json")
         subprocess.run([self.options.millrace, "exec", "--quiet", "--policy", "none", "--units", units, "--json", path, "--", *command],
                        check=True, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_nobody())
@@ -97,9 +97,9 @@ class Bench:
             demand = thread and thread["demand"]
             most = max(demand, key=demand.get) if demand else None
             fits = most in expected
-            if name == "alternate":  # of both about half
+            if name == "alternate":  # about half of each
                 fits = demand is not None and min(demand["int"], demand["fp"]) > 0.25
-            if name == "x264":  # integers in vectors beside much else, and no floating point
+            if name == "x264":  # vector integers among much else, and no floating point
                 fits = demand is not None and demand["simd"] > 0.15 and demand["fp"] < 0.05
             total += 1
             right += fits
@@ -115,7 +115,7 @@ class Bench:
         print(f"{right} of {total} right; source: {units['source']} {units['missing']}")
 
     def others(self, judge):
-        """Programs of other people: of each, the thread that computes most."""
+        """Real programs: the thread of each that computes most."""
         seconds = str(self.options.seconds + 0.5)
         commands = {}
         if shutil.which("java") and shutil.which("javac"):
@@ -133,7 +133,7 @@ class Bench:
             judge(name, max(units["threads"], key=lambda t: t["samples"], default=None), expected)
 
     def costs(self):
-        """What 100 threads notice of being watched, and what the watcher takes."""
+        """Overhead for 100 watched threads, and CPU time of the watcher."""
         command = [self.options.kinds, str(self.options.seconds / 50), *["int", "fp"] * 50]
         ratios, own = [], []
         for _ in range(self.options.rounds):

@@ -1,19 +1,19 @@
-"""A quota of CPU time for processes: control groups of their own, of version 1 or 2, where this user may make them."""
+"""CPU quotas for processes: separate control groups, version 1 or 2, if this user may create them."""
 
 import contextlib
 import os
 import pathlib
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
-PERIOD = 100_000  # microseconds, the kernel's own
+PERIOD = 100_000  # microseconds, the kernel's default
 
 
 class NoQuota(Exception):
-    """Why there is none."""
+    """The reason why quotas are unavailable."""
 
 
 def hierarchy():
-    """The folder that groups with a quota can be made in, and how one is set: (file, text) for a number of CPUs."""
+    """The parent folder for groups with a quota, and how to set one: (file, text) for a number of CPUs."""
     first = ROOT / "cgroup.controllers"
     if first.exists():  # version 2
         if "cpu" not in first.read_text().split():
@@ -28,7 +28,7 @@ def hierarchy():
 
 @contextlib.contextmanager
 def groups(count, cpus):
-    """So many groups, each with a quota of so many CPUs: what a process calls to enter each."""
+    """Make groups with a quota of so many CPUs each. Return functions with which a process enters them."""
     made = []
     try:
         try:
@@ -44,5 +44,5 @@ def groups(count, cpus):
         yield [lambda group=group: (group / "cgroup.procs").write_text("0") for group in made]
     finally:
         for group in reversed(made):
-            with contextlib.suppress(OSError):  # a process that is still ending
+            with contextlib.suppress(OSError):  # a process may still be ending
                 group.rmdir()

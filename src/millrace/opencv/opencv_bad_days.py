@@ -1,7 +1,7 @@
-"""Bad days of programs that use OpenCV with this backend: a fork, Ctrl-C, too little memory.
+"""Errors in programs that use OpenCV with this backend: fork, Ctrl-C, too little memory.
 
-usage: opencv_bad_days.py test BACKENDS       one line a failure, the last line sums up
-       opencv_bad_days.py day NAME            one of them, in a process of its own: prints what came out
+usage: opencv_bad_days.py test BACKENDS       one line per failure, the last line sums up
+       opencv_bad_days.py day NAME            one case, in its own process: prints the result
 """
 
 import hashlib
@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-LIMIT = 120  # seconds that none of them takes, however busy the machine is
+LIMIT = 120  # seconds; no case takes as long, even on a busy machine
 
 
 def picture():
@@ -24,7 +24,7 @@ def picture():
 
 
 def digest(_=None):
-    """Of what loops of several kinds make: the same in every process, whatever happened to it before."""
+    """Digest of the results of several kinds of loops. It is the same in every process, whatever happened before."""
     import cv2
     import numpy as np
     image, kernel, said = picture(), np.ones((5, 5), np.uint8), hashlib.sha256()
@@ -35,14 +35,14 @@ def digest(_=None):
 
 
 def fork():
-    """Children of a process that has workers have their own."""
+    """After a fork, children have their own workers."""
     print(digest())
     with multiprocessing.get_context("fork").Pool(2) as pool:
         print(*pool.map(digest, range(4)), sep="\n")
 
 
 def fork_in_a_loop():
-    """Also where another thread is in the middle of a loop."""
+    """The same while another thread is inside a loop."""
     print(digest(), flush=True)
     over = threading.Event()
 
@@ -65,7 +65,7 @@ def fork_in_a_loop():
 
 
 def interrupt():
-    """Ctrl-C in a long call is an exception behind it, and the process goes on."""
+    """Ctrl-C in a long call raises an exception after it, and the process continues."""
     import cv2
     signal.signal(signal.SIGINT, signal.default_int_handler)
     image = picture()
@@ -79,7 +79,7 @@ def interrupt():
 
 
 def lack_of_memory():
-    """Wherever memory is at its end, in a loop too, which needs some in each part here, that is an exception."""
+    """Running out of memory raises an exception, even inside a loop whose parts each allocate."""
     import cv2
     import numpy as np
     image = picture()[:360, :640]
@@ -104,8 +104,8 @@ DAYS = {day.__name__: day for day in (fork, fork_in_a_loop, interrupt, lack_of_m
 
 
 def lived(name, environment):
-    """What is printed of a day, and what is wrong with it."""
-    environment = dict(environment) | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # so that memory is given back, and asked for anew
+    """Return the output of a case, and its error."""
+    environment = dict(environment) | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # so that memory is returned and requested again
     with subprocess.Popen([sys.executable, __file__, "day", name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           env=environment) as process:
         try:
@@ -131,7 +131,7 @@ def test(backends):
     passed = failed = skipped = 0
     for name in DAYS:
         expected, own = lived(name, os.environ)
-        if own:  # as with OpenCV 4.5.5, which throws in a destructor where memory is lacking
+        if own:  # as with OpenCV 4.5.5, which throws in a destructor if memory runs out
             skipped += 1
             print(f"SKIPPED: {name}: also with OpenCV's own threads {own.strip()}", file=sys.stderr)
             continue

@@ -1,9 +1,9 @@
-"""OpenCV's functions with this backend and without.
+"""OpenCV's functions with and without this backend.
 
-usage: opencv_functions.py test BACKENDS       the same bits from both; one line a failure, the last line sums up
-       opencv_functions.py bench BACKENDS...   times of OpenCV's own threads and of each folder of backends, in turns, a
-                                               process each; medians, and medians of ratios. Options: --help
-       opencv_functions.py worker              one of the processes of the above
+usage: opencv_functions.py test BACKENDS       both give the same bits; one line per failure, the last line sums up
+       opencv_functions.py bench BACKENDS...   times of OpenCV's own threads and of each folder of backends, alternating,
+                                               one process each; medians, and medians of ratios. Options: --help
+       opencv_functions.py worker              one of these processes
 """
 
 import argparse
@@ -22,7 +22,7 @@ SIZES = {"CIF": (352, 288), "720p": (1280, 720), "1080p": (1920, 1080)}
 
 
 def functions(cv2, np, width, height):
-    """By name, what is called with nothing and gives an array."""
+    """By name, functions without arguments that return an array."""
     random = np.random.default_rng(1)
     gray = cv2.GaussianBlur(random.integers(0, 256, (height, width), np.uint8), (0, 0), 2)
     color = cv2.merge([gray, cv2.flip(gray, 0), cv2.flip(gray, 1)])
@@ -49,8 +49,8 @@ def functions(cv2, np, width, height):
 
 
 def worker():
-    """Answers lines of "name size rounds pause" by the digest of the result and the seconds of each round, before which it
-    sleeps for `pause` seconds."""
+    """Answer lines of "name size rounds pause" with the digest of the result and the seconds of each round. Sleep
+    `pause` seconds before each round."""
     import cv2
     import numpy as np
     print(cv2.getNumThreads(), flush=True)
@@ -72,7 +72,7 @@ def worker():
 
 class Worker:
     def __init__(self, backends=None, enter=None):
-        """enter: called by the process before it is the worker."""
+        """enter: called by the process before it starts as a worker."""
         environment = dict(os.environ)
         if backends:
             environment |= {"OPENCV_CORE_PLUGIN_PATH": backends, "OPENCV_PARALLEL_PRIORITY_LIST": "MILLRACE",
@@ -89,7 +89,7 @@ class Worker:
         return digest, [float(one) for one in seconds]
 
     def end(self):
-        """What it said on standard error."""
+        """Return its standard error."""
         self.process.stdin.close()
         said = self.process.stderr.read()
         if self.process.wait(timeout=60) != 0:
@@ -108,7 +108,7 @@ def test(backends):
     passed = failed = 0
     for size in SIZES:
         for name in names():
-            # Long enough for the count of threads to have changed.
+            # Long enough for the number of threads to change.
             expected, got = own.call(name, size, 1)[0], {with_backend.call(name, size, 1)[0] for _ in range(8)}
             if got == {expected}:
                 passed += 1
@@ -129,7 +129,7 @@ def test(backends):
 
 @contextlib.contextmanager
 def neighbours(count):
-    """Programs beside the measured one that keep a CPU busy each, the last ones first."""
+    """Programs that keep one CPU each busy beside the measured one; the last CPUs first."""
     cpus = sorted(os.sched_getaffinity(0), reverse=True)
     spinners = [subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cpus[i % len(cpus)]}}})\n"
                                   "while True: pass"]) for i in range(count)]
@@ -151,13 +151,13 @@ def bench(options):
 
 def measure(options, sides):
     ratios = [{} for _ in options.backends]
-    # Of a quota a process has as much as it wants for a part of each period of 0.1 s, and then none.
+    # With a quota, a process runs freely for a part of each 0.1 s period, and is then stopped.
     at_least = 0.25 if options.quota else 0.01
     with neighbours(options.neighbours):
         for size in options.sizes:
             for name in options.functions or names():
-                # A batch each in turns, as what else the machine does comes and goes, and ratios turn by turn; the
-                # first calls warm up.
+                # Alternate batches and take ratios per pair, because the load of the machine varies. The first calls warm
+                # up.
                 warm = sides[0].call(name, size, 5)[1]
                 batch = 8 if options.pause else max(1, min(round(6000 * at_least), math.ceil(at_least / min(warm))))
                 for side in sides[1:]:

@@ -12,16 +12,13 @@ units     two programs that compute with integers and two with floating point, e
           geometric mean of the work of the four, relative to the kernel's, by what a probe before and after each round
           says the CPUs share (`siblings`, `same LLC`, `apart`; `changed` between the two). KINDS is the program
           intensity/testing/kinds.
-siblings  possible gain if a hypervisor puts two CPUs on one core only for moments, too short for a daemon to react.
-The
+siblings  possible gain if a hypervisor puts two CPUs on one core only for moments, too short for a daemon to react. The
           same four programs run for a tenth of a second of CPU time each, placed by the kernel, and then each kind on
           its own CPU, as the rule `units` places them on siblings. Results are grouped by the probe before and after.
           The work is that of a second of CPU time.
-programs  the programs of exec_bench.py, alone and watched by a daemon that may act, in pairs in random order: the
-ratio
+programs  the programs of exec_bench.py, alone and watched by a daemon that may act, in pairs in random order: the ratio
           of wall times (above 1: faster under the daemon). The daemon's own overhead is included.
-probe     how often a probe gives each answer. On a machine whose CPUs are known to be apart, each `siblings` is an
-error.
+probe     how often a probe gives each answer. On a machine whose CPUs are known to be apart, each `siblings` is an error.
 
 If run as root, everything measured runs as the user nobody, so that the daemon is a user's daemon.
 """

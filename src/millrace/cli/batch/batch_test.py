@@ -14,7 +14,7 @@ import time
 import unittest
 
 MILLRACE = os.path.abspath(sys.argv[1])
-# Of runs one by one: when their frames came, and pictures of them.
+# Only single runs record frame times and pictures.
 OF_ONE_RUN_ALONE = {"command", "frame_times", "pictures", "recorded_frames"}
 CACHE = tempfile.TemporaryDirectory()
 ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name}
@@ -48,12 +48,12 @@ class Batch(unittest.TestCase):
         return path
 
     def report(self, *words, code=0):
-        """The batch's --json, jobs by input."""
+        """Return the batch's --json report, with jobs by input."""
         record = json.loads(self.batch(*words, "--json", "-", "-q", code=code).stdout)
         return record, {job["input"]: job for job in record["jobs"]}
 
     def content(self, path):
-        """All bytes; of Matroska, which holds random identifiers, of all frames."""
+        """Return the bytes of the file, or the frames of a Matroska file, which holds random identifiers."""
         if path.suffix != ".mkv":
             return path.read_bytes()
         done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", path, "-f", "framemd5", "-"], capture_output=True)
@@ -179,7 +179,7 @@ class Batch(unittest.TestCase):
         right = {"pipeline": "blur", "codec": "h264", "input": "a.mp4", "output": "{stem}.mkv"}
         for first, said in (("pipeline", "unknown filter"), ("codec", "unknown codec"), ("input", "no file matches"),
                             ("output", "exists")):
-            # All that is told later is wrong as well.
+            # All later values are wrong too.
             words = right | {key: wrong[key] for key in list(wrong)[list(wrong).index(first):]}
             self.refused(said, words["pipeline"], words["input"], "-o", words["output"], "--codec", words["codec"])
         (self.folder / "b.mkv").write_text("precious, too")
@@ -337,7 +337,7 @@ class Batch(unittest.TestCase):
         words = "gaussian(6) | gaussian(6)", "test:160x90@500,seed=5", "-o", "null"
         self.assertFalse(self.report(*words)[1][words[1]]["run"]["decisions"]["from_profile"])
         self.run_millrace("profiles", "clear")
-        for _ in range(20):  # one that waits for its input, as on a busy machine, tries nothing and learns nothing
+        for _ in range(20):  # a run that waits for input, as on a busy machine, tries and learns nothing
             self.run_millrace("run", *words, "-q")
             if b"160x90" in self.run_millrace("profiles", "list").stdout:
                 break
@@ -356,7 +356,7 @@ class Batch(unittest.TestCase):
 
 
 def until_interruptible(child):
-    """Until a signal asks it for a stop, and no longer ends it as it is."""
+    """Wait until a signal stops the process cleanly instead of killing it."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         for line in pathlib.Path(f"/proc/{child.pid}/status").read_text().splitlines():

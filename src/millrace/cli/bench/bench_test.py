@@ -1,4 +1,4 @@
-"""Runs `millrace bench adapt` on something small and looks at what it writes.
+"""Runs `millrace bench adapt` on a small input and checks its output.
 
 usage: bench_test.py MILLRACE
 """

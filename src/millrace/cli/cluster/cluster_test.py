@@ -1,4 +1,4 @@
-"""Videos cut into chunks, done one by one and joined: what comes out is what one run makes of the whole.
+"""Videos in chunks: the joined output must equal that of one run over the whole.
 
 usage: cluster_test.py MILLRACE [--soak ROUNDS | --all]
 """
@@ -22,7 +22,7 @@ def setUpModule():
 
 
 def other_streams(path):
-    """What is beside the video: kinds, and digests of the packets."""
+    """Kinds and packet digests of all streams except the video."""
     done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-map", "0:a?", "-map", "0:s?", "-c",
                            "copy", "-f", "streamhash", "-"], capture_output=True, text=True)
     tags = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "format_tags=title", "-of", "csv=p=0", str(path)],
@@ -31,7 +31,7 @@ def other_streams(path):
 
 
 def rates_of(path):
-    """Frames a second, as the container and the codec have them."""
+    """Frame rate according to the container and the codec."""
     done = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "stream=avg_frame_rate,r_frame_rate",
                            "-of", "csv=p=0", str(path)], check=True, capture_output=True, text=True)
     return done.stdout
@@ -39,7 +39,7 @@ def rates_of(path):
 
 PRESETS = [f"@{letter}" for letter in "ABCDEFG"]
 LENGTHS = ("0.37s", "0.2s", "0.71s", "1.3s", "0.53s")
-# Outputs, and a codec that loses nothing in them.
+# Outputs, and a lossless codec for each.
 OUTPUTS = {"mkv": ["--codec", "ffv1"], "mp4": ["--codec", "h264", "--crf", "0", "--preset", "ultrafast"]}
 
 
@@ -52,7 +52,8 @@ class Cluster(Case):
     def test_of_every_kind_of_video_the_joined_frames_are_those_of_one_run(self):
         for kind in KINDS:
             wanted = None
-            # Under the sanitizers, which are ten times as slow, each kind in one: what differs is FFmpeg's.
+            # Sanitized runs are ten times as slow, so each kind is tested in one container. The rest differs only in
+            # FFmpeg.
             for container in CONTAINERS[:1] if SANITIZED else CONTAINERS:
                 name = f"{kind}.{container}"
                 with self.subTest(name):
@@ -107,7 +108,7 @@ class Cluster(Case):
                                  self.whole(pipeline, "closed.mkv", self.folder / "whole.mkv", "-y", *words))
 
     def check(self, preset, name, length, output):
-        """Frames, their times and their rate are those of one run."""
+        """Check that frames, times and rate equal those of one run."""
         with self.subTest(f"{preset} of {name} in chunks of {length} into {output}"):
             shutil.rmtree(self.parts, ignore_errors=True)
             plan = self.make_plan(preset, name, "--chunk", length, *OUTPUTS[output])
@@ -119,7 +120,7 @@ class Cluster(Case):
             self.assertGreater(len(plan["chunks"]), 1)
 
     def test_every_preset_gives_the_frames_and_the_rate_of_one_run_from_and_into_every_container(self):
-        """Kinds, containers, lengths and outputs take turns; each with each in --all."""
+        """Kinds, containers, lengths and outputs alternate. --all tests each combination."""
         kinds, outputs = list(KINDS), list(OUTPUTS)
         for number in range(2 if SANITIZED else 3 * len(PRESETS)):
             turn, preset = divmod(number, len(PRESETS))
@@ -145,9 +146,9 @@ class Cluster(Case):
                 self.assertFalse((self.folder / f"out.{suffix}").exists())
 
     def test_filters_that_read_neighbouring_frames_read_those_of_the_chunks_around(self):
-        """Wherever the cuts are: at the ends of chunks, in chunks shorter than what is read, at both ends of the video."""
+        """Chunk boundaries anywhere, chunks shorter than the filter's window, and both ends of the video."""
         cases = (("open.mp4", "temporal_median(2)", ("0.08s", "0.3s", "0.68s")),
-                 ("closed.mkv", "blur | temporal_average(4) | temporal_median", ("0.08s",)),  # frames of frames
+                 ("closed.mkv", "blur | temporal_average(4) | temporal_median", ("0.08s",)),  # temporal filters in a row
                  ("interlaced.mkv", "deinterlace(motion) | blur", ("0.3s",)),
                  ("refresh.ts", "difference(3)", ("0.3s",)),
                  ("one_key.mp4", "temporal_median", ("0.5s",)),
@@ -173,7 +174,7 @@ class Cluster(Case):
                          self.whole(pipeline, "closed.mkv", self.folder / "whole.mkv", "-y", *words))
 
     def test_what_is_read_around_a_chunk_is_stated(self):
-        plan = self.make_plan("temporal_average(4)", "closed.mkv", "--chunk", "0.48s")  # 1 before, 2 after
+        plan = self.make_plan("temporal_average(4)", "closed.mkv", "--chunk", "0.48s")  # 1 frame before, 2 after
         inner = plan["chunks"][1:-1]
         self.assertTrue(inner)
         self.assertEqual({(chunk["before"], chunk["after"]) for chunk in inner}, {(1, 2)})
@@ -248,7 +249,7 @@ class Cluster(Case):
         count = len(plan["chunks"])
         wanted = self.whole("blur", "open.mp4", self.folder / "whole.mkv")
         chance = random.Random(ARGUMENTS.seed)
-        for folder in ("cold", "warm"):  # the first compiles, and makes files known to the system
+        for folder in ("cold", "warm"):  # the first run compiles kernels and fills the page cache
             start = time.monotonic()
             run("chunk", self.plan, 0, "-o", self.folder / folder, "-q", "--threads", "1")
             usual = time.monotonic() - start
@@ -266,7 +267,7 @@ class Cluster(Case):
             report = json.loads(run("chunk", self.plan, *range(count), "-o", self.parts, "-q", "--json", "-").stdout)
             done = [each["chunk"] for each in report if each["state"] == "done"]
             self.assertIn(done, ([], [number]))
-            # Nothing to do again: it was done before the signal came, and that tells nothing.
+            # If nothing is redone, the chunk was finished before the signal, and this round does not count.
             killed += bool(done)
             late += not done
             run("join", self.plan, self.parts, "-o", self.folder / "out.mkv", "-q", "-y")

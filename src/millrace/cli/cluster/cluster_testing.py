@@ -1,4 +1,4 @@
-"""What the tests of videos cut into chunks, and of pipelines cut into sections, share."""
+"""Shared code of the tests of chunks and of live splits."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name, "MILLRACE_TOKEN": "kno
 
 SECONDS = 12 if SOAK else 2
 FRAMES = 25 * SECONDS
-# Every kind of video that cuts have to cope with: words for ffmpeg's encoder, and the key frames they make.
+# Every kind of video that chunks must handle: arguments of ffmpeg's encoder, and the resulting keyframes.
 KINDS = {
     "closed": "-c:v libx264 -preset ultrafast -g 12 -bf 2 -flags +cgop -x264-params scenecut=0:open-gop=0",
     "open": "-c:v libx264 -preset veryfast -g 12 -bf 3 -x264-params open-gop=1:scenecut=0",
@@ -47,12 +47,12 @@ def run(*words, check=True, environment=ENVIRONMENT, **more):
 
 
 def without_loss(words):
-    """What is compared bit by bit is encoded so, unless the test names a codec."""
+    """Make the output lossless, for comparison, unless the test names a codec."""
     return words if "--codec" in words else (*words, "--codec", "ffv1")
 
 
 def make_inputs(kinds=KINDS):
-    """Of each kind one in Matroska, in INPUTS; and a few that are their own kinds."""
+    """Make one Matroska file of each kind in INPUTS, and a few special ones."""
     folder = pathlib.Path(INPUTS.name)
     source = f"-f lavfi -i testsrc2=s=96x64:r=25:d={SECONDS} -f lavfi -i sine=r=44100:d={SECONDS}"
     words = []
@@ -68,7 +68,7 @@ def make_inputs(kinds=KINDS):
 
 
 def rewrap(names):
-    """The same streams in the other containers."""
+    """Copy the streams into the other containers."""
     for name in names:
         for container in CONTAINERS[::2]:
             subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", f"{name}.mkv", "-map", "0", "-c", "copy",
@@ -76,7 +76,7 @@ def rewrap(names):
 
 
 def frames_of(path):
-    """Of each frame: when it is shown, and a digest of its pixels, as FFmpeg sees them."""
+    """Timestamp and pixel digest of each frame, decoded by FFmpeg."""
     done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-map", "0:v", "-fps_mode",
                            "passthrough", "-copyts", "-f", "framemd5", "-"], check=True, capture_output=True, text=True)
     base = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("#tb")][0].split("/")
@@ -99,7 +99,7 @@ class Case(unittest.TestCase):
         return json.loads(self.plan.read_text())
 
     def began(self, words, **more):
-        """A process that does not outlive the test."""
+        """Start a process that ends with the test."""
         process = subprocess.Popen([MILLRACE, *map(str, words)], env=more.pop("env", ENVIRONMENT), **more)
 
         def end():
@@ -113,7 +113,7 @@ class Case(unittest.TestCase):
         return process
 
     def wait_for_frames(self, writer, said=()):
-        """Until there are some in the file that a process writes, which has no name before it is whole."""
+        """Wait until the file that a process writes has some frames. The file has no name before it is complete."""
         def written():
             folder = f"/proc/{writer.pid}/fd"
             for descriptor in os.listdir(folder) if writer.poll() is None else ():
@@ -122,7 +122,7 @@ class Case(unittest.TestCase):
                     if stat.S_ISREG(told.st_mode) and os.readlink(f"{folder}/{descriptor}").startswith(str(self.folder)):
                         yield told.st_size
                 except OSError:
-                    continue  # closed meanwhile
+                    continue  # closed in the meantime
 
         deadline = time.monotonic() + 60
         while not any(size > 100_000 for size in written()):
@@ -130,11 +130,11 @@ class Case(unittest.TestCase):
             time.sleep(0.02)
 
     def do_all(self, plan, *words):
-        """The last one first: no chunk may know of another."""
+        """Process the last chunk first, because chunks must be independent."""
         run("chunk", self.plan, *reversed(range(len(plan["chunks"]))), "-o", self.parts, "-q", "--threads", 1, *words)
 
 
 def main(soak, every=""):
-    """soak: the test that kills so many as are asked for; every: the one that goes through all combinations."""
+    """soak: the test that kills the requested number of processes; every: the test of all combinations."""
     chosen = soak if SOAK else every if ARGUMENTS.all else ""
     unittest.main(argv=["test", *([chosen] if chosen else []), *REST])

@@ -1,8 +1,8 @@
-"""A pipeline in sections on several nodes: what comes out is what one run makes, whoever is lost.
+"""A live split over several nodes: the output must equal that of one run, even if nodes are lost.
 
 usage: cut_test.py MILLRACE
 
-In a network of its own where that can be had; else on the loopback of this machine.
+Uses its own network namespace if possible, else the loopback of this machine.
 """
 
 import json
@@ -29,12 +29,12 @@ class Cut(Case):
         self.nodes = []
 
     def head(self, pipeline, source, output, *words, at="127.0.0.1:0", **more):
-        """The head, and where nodes reach it."""
+        """Start the head. Return it and its address for nodes."""
         if str(output).endswith(".mkv"):
             words = without_loss(words)
         process = self.began(["cut", pipeline, source, "-o", output, "--listen", at, *words],
                              stderr=subprocess.PIPE, **more)
-        said, notes = [], threading.Condition()  # of this head, whoever comes after it
+        said, notes = [], threading.Condition()  # belong to this head, even if the test starts another
         self.said, self.notes = said, notes
 
         def listen():
@@ -53,7 +53,7 @@ class Cut(Case):
         return process
 
     def heard(self, text, seconds=60):
-        """The first line with that text in it."""
+        """Wait for the first line that contains the text."""
         deadline = time.monotonic() + seconds
         with self.notes:
             while not (found := [line for line in self.said if text in line]):
@@ -67,7 +67,7 @@ class Cut(Case):
         return self.nodes[-1]
 
     def one_run(self, pipeline, source):
-        """The same by one run."""
+        """Return the output of one run."""
         output = self.folder / "whole.mkv"
         run("run", pipeline, source, "-o", output, "-q", "-y", "--threads", 1, "--structure", "sequential", "--codec", "ffv1")
         return frames_of(output)
@@ -112,7 +112,7 @@ class Cut(Case):
         self.assertIn(b"audio", told[0])
 
     def killed(self, rounds, frames, seed):
-        """Nodes are killed at random moments, others come for them: nothing is lost, nothing comes twice."""
+        """Kill nodes at random moments and replace them: no frame is lost or duplicated."""
         source, out = f"test:96x64@{frames}", self.folder / "out.mkv"
         chance = random.Random(seed)
         total = 0
@@ -175,7 +175,7 @@ class Cut(Case):
         self.assertEqual(len(frames_of(out)), 2000)
 
     def liar(self, sends):
-        """A node that is as fast as can be, and sends something else than frames."""
+        """A fast node that sends something other than frames."""
         version = run("--version").stdout.decode().split()[-1]
         host, port = self.address.rsplit(":", 1)
         head = socket.create_connection((host, int(port)), timeout=60)
@@ -206,7 +206,7 @@ class Cut(Case):
                         say(say="linked")
                         threading.Thread(target=serve, daemon=True).start()
             except OSError:
-                pass  # sent away
+                pass  # rejected
 
         threading.Thread(target=listen, daemon=True).start()
 
@@ -246,10 +246,10 @@ class Cut(Case):
         sender.start()
         self.heard("sections")
         before = -1
-        while sent != before:  # until nothing moves any more
+        while sent != before:  # until no more data moves
             before = sent
             time.sleep(0.5)
-        # What is under way, and what pipes and queues hold.
+        # Frames in flight, in pipes and in queues.
         self.assertLess(sent, 800)
         read = head.stdout.read()
         sender.join()
@@ -309,7 +309,7 @@ class Cut(Case):
                                   capture_output=True, text=True, timeout=60)
         self.assertEqual((stranger.returncode, stranger.stderr.count("\n")), (2, 1), stranger.stderr)
         self.assertIn("the token is another one", stranger.stderr)
-        # Whatever else comes to the door is sent away.
+        # All other connections are rejected.
         host, port = self.address.rsplit(":", 1)
         for words in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100 + b"\n", b'{"hello": 3}\n', b"[" * 100000 + b"\n"):
             with socket.create_connection((host, int(port)), timeout=30) as caller:
@@ -317,7 +317,7 @@ class Cut(Case):
                     caller.sendall(words)
                     self.assertEqual(caller.recv(1000), b"")
                 except ConnectionError:
-                    pass  # sent away before all was said
+                    pass  # rejected before everything was sent
         self.node()
         self.done(head)
 

@@ -1,4 +1,4 @@
-"""What one machine learns, others begin with: within a job, and by a file.
+"""Learnt plans are passed on to other machines, in a job and by a file.
 
 usage: learnt_test.py MILLRACE
 """
@@ -33,9 +33,9 @@ class Learnt(Case):
         kernels = sorted(learnt.glob("kernels/*"))
         self.assertEqual({path.name for path in kernels}, learnt_by("first"))
         self.assertTrue(chunk("second", 11)["from_profile"])
-        # Kernels are code, and stay with the job.
+        # Kernels are code and stay in the job.
         self.assertFalse({path.name for path in kernels} & learnt_by("second"))
-        # What is damaged, or of another's making, is as good as absent.
+        # Damaged and foreign files are treated as absent.
         for path in learnt.glob("*/*"):
             path.write_bytes(path.read_bytes()[:-30])
         self.assertFalse(chunk("third", 10)["from_profile"])
@@ -64,7 +64,7 @@ class Learnt(Case):
         self.assertTrue(chunk(7)["from_profile"])
 
     def on(self, machine, *words, **more):
-        """A call by a machine of its own, that is, with a cache of its own."""
+        """Run as a machine of its own, with its own cache."""
         return run(*words, environment=ENVIRONMENT | {"XDG_CACHE_HOME": str(self.folder / machine)}, **more)
 
     def profiles_of(self, machine):
@@ -77,10 +77,10 @@ class Learnt(Case):
             if (told := self.profiles_of("first"))["profiles"]:
                 break
         profile = told["profiles"][0]
-        # By one thread, and with tiles so small that most is computed many times.
+        # A lie: one thread, and tiles so small that most pixels are computed many times.
         lie = re.sub("structure=.*,isa", "structure=tiled,fusion=none,tile_width=64,tile_height=8,threads=1,frames_in_flight=1,"
                      "affinity=free,isa", profile["plan"])
-        profile["costs"] = [{"candidate": profile["plan"], "ratio": 2.7}]  # the best one is said to be a bad one
+        profile["costs"] = [{"candidate": profile["plan"], "ratio": 2.7}]  # claims that the best candidate is bad
         profile["plan"] = lie
         (self.folder / "lies.json").write_text(json.dumps(told))
         self.on("second", "profiles", "import", self.folder / "lies.json")

@@ -1,4 +1,4 @@
-"""Bad days of plans and parts: what is damaged, missing, another's or impossible is said in one line, and never joined.
+"""Errors in plans and parts: damaged, missing, foreign or impossible ones are reported in one line and never joined.
 
 usage: parts_test.py MILLRACE
 """

@@ -1,4 +1,5 @@
-"""What a user sees of `millrace daemon` and of its clients. Arguments: the program; one whose threads use different units."""
+"""Tests `millrace daemon` and its clients as a user sees them. Arguments: the program; a program whose threads use
+different units."""
 
 import contextlib
 import ctypes
@@ -24,7 +25,7 @@ import xml.etree.ElementTree
 
 MILLRACE = ""
 KINDS = ""
-PATIENCE = 60  # seconds after which something hangs
+PATIENCE = 60  # after so many seconds something hangs
 
 
 def eventually(condition):
@@ -43,7 +44,7 @@ def free_port():
 
 
 def without_perf():
-    """perf_event_open is not permitted from now on, as in containers."""
+    """Forbid perf_event_open from now on, as in containers."""
     load, equal, ret, perf_event_open, denied, allowed = 0x20, 0x15, 0x06, 298, 0x00050001, 0x7FFF0000
     code = b"".join(struct.pack("HBBI", *one) for one in (
         (load, 0, 0, 0), (equal, 0, 1, perf_event_open), (ret, 0, 0, denied), (ret, 0, 0, allowed)))
@@ -57,7 +58,7 @@ def without_perf():
 
 
 class Terminal:
-    """A terminal with a program in it, which takes it for the user's."""
+    """A terminal that a program takes for the user's."""
     def __init__(self, start, rows, columns):
         self.ours, its = pty.openpty()
         self.resize(rows, columns)
@@ -85,7 +86,7 @@ class Terminal:
         return eventually(lambda: all(word in self.read() for word in words))
 
     def ended(self):
-        eventually(lambda: [self.read(), self.process.poll()][1] is not None)  # what it prints is taken
+        eventually(lambda: [self.read(), self.process.poll()][1] is not None)  # keep reading its output
         self.read()
         return self.process.wait(PATIENCE)
 
@@ -108,7 +109,7 @@ class Daemon(unittest.TestCase):
             for stream in (process.stdout, process.stderr):
                 if stream:
                     stream.close()
-        # The guardian of a daemon that was killed may still be at work there.
+        # The guardian of a killed daemon may still use the folder.
         self.assertTrue(eventually(lambda: shutil.rmtree(self.folder, ignore_errors=True)
                                    or not os.path.exists(self.folder)))
 
@@ -130,7 +131,7 @@ class Daemon(unittest.TestCase):
         for line in daemon.stderr:
             if "listens at" in line:
                 return lines
-            if "of other users" not in line:  # of root's privileges some may be gone where tests run
+            if "of other users" not in line:  # root may lack some privileges in a test environment
                 lines.append(line)
         self.fail(f"the daemon ended: {lines}")
 
@@ -169,7 +170,7 @@ class Daemon(unittest.TestCase):
         self.assertGreater(threads["fp"]["demand"]["fp"], 0.5)
         self.assertGreater(threads["int"]["demand"]["int"], 0.5)
         picture = self.ask("top", "--once").stdout
-        # A thread's own bar is as long as it computes of the time, which may be next to nothing beside others.
+        # The length of a thread's bar is its share of CPU time, which can be near zero on a busy machine.
         self.assertRegex(picture, r"kinds +\d+ +3 +\d+\.\d\d +[ifs12Ld]{20}")
         self.assertRegex(picture, r"fp +\d\.\d\d")
         self.assertIn("observes only", picture)
@@ -202,7 +203,7 @@ class Daemon(unittest.TestCase):
             except OSError:
                 return False
         self.assertTrue(eventually(scraped))
-        # Those who connect and say nothing keep it from nobody for long.
+        # Clients that connect and stay silent do not block others for long.
         with contextlib.ExitStack() as silent:
             for _ in range(3):
                 silent.enter_context(socket.create_connection(("127.0.0.1", port)))
@@ -312,7 +313,7 @@ class Daemon(unittest.TestCase):
             top.close()
 
     def lacking(self, preexec=None, wrap=(), settings="", options=()):
-        """A daemon that lacks something, and what it said of that."""
+        """Return the messages of a daemon that lacks something."""
         config = os.path.join(self.folder, "settings.toml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(settings)
@@ -407,7 +408,7 @@ class Daemon(unittest.TestCase):
             listener.bind(path)
             listener.listen()
             number = listener.fileno()
-            # The shell becomes the daemon, whose number LISTEN_PID names; 3 is where it is looked for.
+            # The shell becomes the daemon, so its process ID is LISTEN_PID. The daemon expects descriptor 3.
             command = f'exec 3<&{number} && LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" daemon --user'
             daemon = self.start("sh", "-c", command, MILLRACE, pass_fds=[number], stderr=subprocess.PIPE)
             self.lines_until_ready(daemon)

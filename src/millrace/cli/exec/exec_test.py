@@ -1,4 +1,4 @@
-"""What a user sees of `millrace exec`: exit codes, messages, streams, summary. Argument: the program."""
+"""Tests exit codes, messages, streams and the summary of `millrace exec`. Argument: the program."""
 
 import ctypes
 import json
@@ -69,7 +69,7 @@ threads = [threading.Thread(target=choose) for _ in range(2)]
             done = subprocess.run([MILLRACE, "exec", "-y", "--json", path, *options, "--", sys.executable, "-c", script],
                                   env=self.environment, timeout=120, stderr=subprocess.PIPE, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
-            text = done.stderr.decode("utf-8")  # fails where it is none
+            text = done.stderr.decode("utf-8")  # fails if the text is invalid
             self.assertTrue(all(line.isprintable() for line in text.splitlines()), text)
             with open(path, encoding="utf-8") as file:
                 self.assertEqual(json.load(file)["exit"], 0)
@@ -114,7 +114,7 @@ threads = [threading.Thread(target=choose) for _ in range(2)]
 
         def ignore():
             libc = ctypes.CDLL(None)
-            # rt_sigaction, by its number, as the library refuses these two; SIG_IGN is 1.
+            # Call rt_sigaction by number, because the C library refuses these two signals. SIG_IGN is 1.
             number = {"x86_64": 13, "aarch64": 134}[os.uname().machine]
             action = (ctypes.c_ulong * 4)(1, 0, 0, 0)
             for kept in kept_by_the_library:
@@ -126,7 +126,7 @@ threads = [threading.Thread(target=choose) for _ in range(2)]
             self.assertEqual([kept for kept in kept_by_the_library if not ignored >> (kept - 1) & 1], [], birth)
 
     def test_what_outlives_execution_reaches_the_program(self):
-        # Its parent-death signal, the flag of subreapers, its timers, and a class that children do not get.
+        # Prints the parent-death signal, the subreaper flag, timers, and a scheduling class that children do not inherit.
         script = r"""
 import ctypes, os, signal
 libc = ctypes.CDLL(None)
@@ -180,7 +180,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
             self.assertEqual(done.returncode, 7, done.stderr)
 
     def test_under_limits_that_are_too_tight_the_program_runs_without(self):
-        # Each with what a program needs at least that loads nothing.
+        # Each limit allows a program that loads nothing.
         limits = [(resource.RLIMIT_AS, size << 20) for size in (3, 8, 12, 16, 24, 32)]
         limits += [(resource.RLIMIT_STACK, size << 10) for size in (16, 32, 64)]
         limits += [(resource.RLIMIT_NOFILE, count) for count in (4, 5, 8, 12, 24)]
@@ -260,7 +260,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
         count = str(len(os.sched_getaffinity(0)))
         done = self.run_exec("--quiet", "--policy", "main-least-loaded", "--priority", "19", "--", "sh", "-c", "nice; nproc")
         self.assertEqual(done.stdout.split(), [str(os.nice(0)), count], done.stderr)
-        # A thread, and so a place for main, before the count is asked for.
+        # Start a thread, so that main is placed, before asking for the count.
         done = self.run_exec("--quiet", "--policy", "main-least-loaded", "--", sys.executable, "-c",
                              "import os, threading; gate = threading.Event(); thread = threading.Thread(target=gate.wait);"
                              "thread.start(); print(len(os.sched_getaffinity(0))); gate.set(); thread.join()")
@@ -310,9 +310,9 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
     def test_learning_stores_what_it_finds(self):
         done = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 0")
         self.assertEqual(done.returncode, 0, done.stderr)
-        # Other tests may take the CPUs.
+        # Other tests may use the CPUs.
         self.assertRegex(done.stderr, "learnt: (untouched|nothing, as others)")
-        # A thread that is alone notices nothing: one run shows it.
+        # A single thread is not affected, so one run suffices.
         self.assertIn("left out, as its threads would get what they have: class batch\n", done.stderr)
         self.assertEqual(done.stderr.count(" s  untouched"), 1, done.stderr)
         failing = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 3")
@@ -363,7 +363,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
 
 
 class RightsOfFiles(unittest.TestCase):
-    """What an administrator gives the file of a program, everybody would have."""
+    """Rights granted to the file of a program would be available to every user."""
 
     def setUp(self):
         if os.geteuid() != 0:

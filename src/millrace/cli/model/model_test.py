@@ -1,4 +1,4 @@
-"""Runs `millrace model` on recorded runs and checks what it prints and draws.
+"""Runs `millrace model` on recorded runs and checks its text and plots.
 
 usage: model_test.py MILLRACE
 """
@@ -20,7 +20,7 @@ def run(*words):
 
 
 def rows_of(png):
-    """Width, height and the rows of pixels of a PNG of 8 bits a channel, red, green and blue."""
+    """Width, height and pixel rows of an RGB PNG with 8 bits per channel."""
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     place, header, data = 8, None, b""
     while place < len(png):
@@ -57,7 +57,7 @@ def recorded(busy=(0.01, 0.2, 0.002), items=20):
 
 
 def traced(busy=(0.01, 0.2, 0.002), items=20):
-    """Its trace: the second half of the items takes three times as long as the first."""
+    """Its trace, in which the second half of the items takes three times as long as the first."""
     events = []
     for item in range(items):
         for name, seconds in zip(("read", "work", "write"), busy):
@@ -93,7 +93,7 @@ class Model(unittest.TestCase):
         words = "load serial 0.5ms; a 1ms; b 3ms", "--threads", 4, "--items", 1000, "--formulas"
         report = json.loads(run(*words, "--cases", "open,ideal", "--json").stdout)
         rows = {(row["case"], row["collapsed"]): row["seconds"] for row in report["paper_cases"]}
-        # Two threads for 3 ms each; collapsed, four for 4 ms; one queue of 20 tokens is a little slower than 4.5 ms / 4.
+        # Two threads for 3 ms each; collapsed, four for 4 ms. One queue of 20 tokens is a little slower than 4.5 ms / 4.
         self.assertAlmostEqual(rows["open", False], 1.5)
         self.assertAlmostEqual(rows["open", True], 1.0)
         self.assertTrue(1.125 <= rows["ideal", False] < 1.15, rows)
@@ -113,7 +113,7 @@ class Model(unittest.TestCase):
         self.assertEqual((width, height), (720, 440))
         self.assertEqual(rows[0][0], (255, 255, 255))
         colours = {pixel for row in rows for pixel in row}
-        # The lines of the two strategies, and none of another.
+        # The lines of these two strategies, and no others.
         self.assertTrue({(0x00, 0x9e, 0x73), (0xd5, 0x5e, 0x00)} <= colours)
         self.assertNotIn((0x00, 0x72, 0xb2), colours)
 
@@ -140,11 +140,11 @@ class Model(unittest.TestCase):
             done = simulated(file, "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
             rules = {rule["rule"]: rule for rule in json.loads(done.stdout)["rules"]}
-            # Worked out by hand: like beside like, and unlike kinds, which do not disturb each other.
+            # Computed by hand: equal kinds side by side, and different kinds, which do not disturb each other.
             self.assertAlmostEqual(rules["stacked"]["mean_speed"], (1 / 1.8 + 1 / 1.4) / 2)
             self.assertAlmostEqual(rules["units"]["mean_speed"], 1)
             self.assertAlmostEqual(rules["workover"]["mean_speed"], 1)
-            # One in three placements puts like beside like.
+            # One in three placements puts equal kinds side by side.
             expected = (rules["stacked"]["mean_speed"] + 2) / 3
             self.assertAlmostEqual(rules["none"]["mean_speed"], expected, delta=0.03)
             self.assertIn(b"core 1", simulated(file).stdout)
@@ -175,7 +175,7 @@ class Model(unittest.TestCase):
         simulated("one item of the source becomes", nested + " outputs 1000", "--cores", "2")
         simulated("give at most 1 items, or smaller outputs", nested, "--cores", "2", "--items", "2")
         self.refused("formulas", nested, "--threads", "1")
-        # What is far beyond cannot be computed with.
+        # Huge values are rejected.
         self.refused("'b': a service time of 1e+300 s", "a 1ms; b 1e300s")
         self.refused("'a': a service time of 1e+308 s", "a 1e308s; b 1e308s; c 1e308s", "--formulas")
         self.refused("in all stages", "; ".join(f"s{i} 1s outputs 1000000" for i in range(60)), "--formulas")

@@ -1,4 +1,4 @@
-"""Runs `millrace run --report`, `--trace` and `millrace report`, and looks at what they write.
+"""Runs `millrace run --report`, `--trace` and `millrace report`, and checks their output.
 
 usage: report_test.py MILLRACE
 """
@@ -52,7 +52,7 @@ class Report(unittest.TestCase):
         self.assertEqual(len(list(tree.iter(HTML + "img"))), 2)
 
     def assert_recorded_is_counted(self, record):
-        """The parts of each stage cover its frame, and all together are the pixels that the counters tell."""
+        """Check that the parts of each stage cover its frame, and sum up to the pixel counters."""
         frame = record["recorded_frames"][-1]
         self.assertEqual(frame["calls_left_out"], 0)
         computed = {}

@@ -1,4 +1,4 @@
-"""Runs `millrace run` with kernel compilers that are missing, die or are never needed.
+"""Runs `millrace run` with kernel compilers that are missing, crash or are never needed.
 
 usage: kernels_test.py MILLRACE
 """
@@ -42,7 +42,7 @@ class Kernels(unittest.TestCase):
                                          compiler=compiler)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(done.stdout, expected)
-                if schedule:  # the search may end before it wants a kernel
+                if schedule:  # the search may end before it needs a kernel
                     self.assertEqual(done.stderr.decode().count(str(compiler)), 1, done.stderr)
                     self.assertIn("(2000 frames unfused)", done.stderr.decode())
 

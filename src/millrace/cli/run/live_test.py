@@ -1,4 +1,4 @@
-"""Runs `millrace run --live` on pseudo-terminals, and looks at what they show.
+"""Runs `millrace run --live` on pseudo-terminals, and checks the screen.
 
 usage: live_test.py MILLRACE
 """
@@ -21,14 +21,14 @@ ENDLESS = "test:320x240@100000000"
 
 
 class Screen:
-    """What a terminal of the kind xterm shows, of the sequences that its terminfo entry has for placing text."""
+    """Emulates the cursor and scrolling sequences of an xterm, as in its terminfo entry."""
 
     SEQUENCE = re.compile(r"\x1b\[([?>]?)([0-9;]*)([A-Za-z@`])|\x1b\(.|\x1b[=>78M]|([\x00-\x1a\x1c-\x1f])|([^\x00-\x1f])", re.S)
 
     def __init__(self, rows, columns):
         self.cells = [[" "] * columns for _ in range(rows)]
         self.row = self.column = 0
-        self.top, self.bottom = 0, rows - 1  # of the lines that scroll
+        self.top, self.bottom = 0, rows - 1  # scrolling region
         self.rest = ""
 
     def feed(self, text):
@@ -69,7 +69,7 @@ class Screen:
             self.column = max(self.column - 1, 0)
 
     def move_lines(self, first, count):
-        """Those from the first to the bottom go down, by a negative count up."""
+        """Move the lines from the first to the bottom down, or up if the count is negative."""
         moved = self.cells[first : self.bottom + 1]
         empty = [[" "] * len(self.cells[0]) for _ in range(min(abs(count), len(moved)))]
         kept = moved[: max(len(moved) - count, 0)] if count > 0 else moved[-count:]
@@ -119,7 +119,7 @@ class Screen:
 
 
 class Terminal:
-    """millrace on a terminal of its own."""
+    """millrace on its own terminal."""
 
     def __init__(self, words, rows=30, columns=100, kind="xterm"):
         self.master, self.slave = pty.openpty()
@@ -137,7 +137,7 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def read(self, seconds):
-        """False: nothing came in that time."""
+        """Return False if nothing came in that time."""
         if not select.select([self.master], [], [], seconds)[0]:
             return False
         text = os.read(self.master, 65536).decode(errors="replace")
@@ -156,7 +156,7 @@ class Terminal:
         os.write(self.master, keys)
 
     def finish(self, seconds=30):
-        """The exit code."""
+        """Return the exit code."""
         end = time.monotonic() + seconds
         while self.process.poll() is None:
             self.read(0.05)

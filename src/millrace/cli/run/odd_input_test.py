@@ -1,5 +1,5 @@
-"""Inputs that change in mid-stream, or are of kinds that few programs make: heeded on every frame, kept or named,
-and refused for reasons that are true.
+"""Inputs that change in mid-stream, or are of rare kinds. Changes are honoured on every frame, kept or reported, and
+refusals state the true reason.
 
 usage: odd_input_test.py MILLRACE
 """
@@ -44,7 +44,7 @@ def probe(path, entries):
 
 
 def frames_of(path):
-    """The samples of each frame, as RGB."""
+    """RGB samples of each frame."""
     size = probe(path, "stream=width,height").strip().replace("|", "=").split("=")
     each = int(size[2]) * int(size[4]) * 3
     samples = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-fps_mode", "passthrough", "-f", "rawvideo",
@@ -57,7 +57,7 @@ def chunk(kind, body):
 
 
 def profile(colors):
-    """As much of an ICC profile as its readers look at: a header and no tags."""
+    """A minimal ICC profile: a header without tags."""
     header = bytearray(128)
     header[8:12] = b"\4\x30\0\0"
     header[12:24] = b"mntr" + colors + b"XYZ "
@@ -93,7 +93,7 @@ class Odd(unittest.TestCase):
 
 
 class Fields(Odd):
-    """Each part says of itself how its rows are to be taken."""
+    """Each part has its own interlaced flags."""
 
     @classmethod
     def setUpClass(cls):
@@ -181,7 +181,7 @@ class Kept(Odd):
 
 
 class Seeks(Odd):
-    """Of raw streams FFmpeg knows no index."""
+    """FFmpeg has no index for raw streams."""
 
     def test_chunks_of_raw_streams_are_what_run_makes(self):
         for name, words in (("raw.mjpeg", "-c:v mjpeg -q:v 3 -f mjpeg"), ("raw.m4v", "-c:v mpeg4 -bf 2 -f m4v"),

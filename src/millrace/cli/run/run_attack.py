@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Attacks `millrace run`, and the programs on the library where they are given: whatever is taken away from them, they end
-soon, with an exit code of theirs and a line that says why, and leave nothing unfinished behind.
+"""Attacks `millrace run`, and programs on the library if given. If a resource is missing, they must end soon, with
+their own exit code and a line that says why, and leave nothing unfinished.
 
     run_attack.py MILLRACE [PROGRAM ...] [--rounds N] [--only WORD]
 
-PROGRAM: millrace-dedup, millrace-skipline. --rounds: how often the attacks are repeated that need luck (100; the short form
-in the tests: 1). Exit code 1 where one has not held.
+PROGRAM: millrace-dedup, millrace-skipline.
+
+--rounds: repetitions of attacks that depend on timing (100; the short form in the tests: 1). The exit code is 1 if an attack succeeded.
 """
 
 import argparse
@@ -23,12 +24,12 @@ import time
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "base"))
 from attack import Held, check, limit_addresses, run_attacks, too_few_addresses  # noqa: E402
 
-PATIENCE = 60  # seconds after which something hangs
+PATIENCE = 60  # after so many seconds something hangs
 CODES = (0, 1, 2)
 
 
 class Place:
-    """A folder with inputs, and what is run in it."""
+    """A folder with inputs, and the commands to run in it."""
 
     def __init__(self, programs, rounds):
         self.programs = programs
@@ -48,7 +49,7 @@ class Place:
         shutil.rmtree(self.folder)
 
     def commands(self, frames=40):
-        """By name: the words, without the file that they make, and that file's ending."""
+        """By name: the arguments, without the output file, and the extension of that file."""
         run = [self.programs["millrace"], "run", "@A", "-q"]
         yield "run", [*run, f"test:96x64@{frames}", "-o"], ".y4m"
         yield "run from a file", [*run, self.video, "--codec", "ffv1", "-o"], ".mkv"
@@ -105,7 +106,7 @@ def small_files(place):
 
 
 def little_memory(place):
-    """Wherever memory ends, what stays of the output can be read."""
+    """If memory runs out, the rest of the output is readable."""
     for name, words, ending in place.commands():
         if not name.startswith("run"):
             continue
@@ -113,7 +114,7 @@ def little_memory(place):
 
         def works(most, words=words, file=file, name=name):
             what = f"{name}, {most >> 10} KiB of addresses"
-            # libx264 says for itself that it has none.
+            # libx264 prints its own message if it has no memory.
             code = place.ends(place.start(words, file, limit_addresses(most)), what, one_line=False)
             place.expect_no_rest(what, file)
             if os.path.exists(file):
@@ -148,7 +149,7 @@ def readers_that_leave(place):
 
 
 def signals_at_any_moment(place):
-    """Before it takes signals, they end it as they are."""
+    """Before the signal handlers are installed, signals kill the process."""
     for _ in range(place.rounds):
         for name, words, ending in place.commands(frames=2000):
             number = place.random.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
@@ -165,7 +166,7 @@ def signals_at_any_moment(place):
 
 
 def files_that_name_others(place):
-    """Nobody is called, no other file is read, and no wait outlasts a signal."""
+    """No connection is made, no other file is read, and signals end every wait."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         here = f"127.0.0.1:{server.getsockname()[1]}"

@@ -1,11 +1,11 @@
-"""Measures what `millrace run` takes to start, and its memory: seconds from the start of the process to the first frame
-written, of generated frames and of a file, and the peak of resident memory at 1920x1080, of generated frames to nowhere,
-short and long, and from file to file.
+"""Measures start-up time and memory of `millrace run`: seconds from the start of the process to the first frame
+written, for generated frames and for a file, and the peak resident memory at 1920x1080, for generated frames
+without output, short and long, and from file to file.
 
 usage: run_bench.py MILLRACE [--small INPUT] [--clip FILE] [--large INPUT] [--video FILE] [--runs 9] [--peaks 5]
 
-INPUT: what `millrace run` takes; generated sources of 352x288 and 1920x1080 where it is not given. FILE: videos of the
-same sizes; H.264 in .mp4, made of generated frames, where they are not given.
+INPUT: any input of `millrace run`; default: generated sources of 352x288 and 1920x1080. FILE: videos of the same
+sizes; default: H.264 in .mp4, made of generated frames.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import time
 
 
 def first_frame_seconds(program, source, environment):
-    """Until the header and the first frame have come through a pipe."""
+    """Seconds until the header and the first frame have come through a pipe."""
     begin = time.monotonic()
     run = subprocess.Popen([program, "run", "@A", source, "--planes", "all", "--frames", "30", "-o", "-", "--quiet"],
                            stdout=subprocess.PIPE, env=environment)
@@ -26,7 +26,7 @@ def first_frame_seconds(program, source, environment):
         raise SystemExit(f"run_bench: {program} wrote nothing and ended with exit code {run.wait()}")
     fields = {field[0]: field[1:] for field in header.split()[1:]}
     run.stdout.readline()
-    # Luma is enough: a frame is written as a whole.
+    # Luma is enough, because a frame is written as a whole.
     run.stdout.read(int(fields["W"]) * int(fields["H"]))
     seconds = time.monotonic() - begin
     run.stdout.read()
@@ -41,7 +41,7 @@ def made(program, source, path, environment):
 
 
 def peak_bytes(program, words, environment):
-    """Of the process, and of any compiler that it starts."""
+    """Peak memory of the process and of any compiler that it starts."""
     process = os.posix_spawn(program, [program, "run", "@A", *words, "--quiet"], environment)
     _, status, usage = os.wait4(process, 0)
     if status != 0:
@@ -56,7 +56,7 @@ def show_first_frames(options, name, source, environment):
 
 
 def show_peaks(options, name, words, environment, before=0):
-    """Runs before the first that counts leave kernels and a profile."""
+    """The first runs, not counted, leave kernels and a profile."""
     peaks = [peak_bytes(options.program, words, environment) / 1e6 for _ in range(before + options.peaks)][before:]
     print(f"| {name} | {statistics.median(peaks):.0f} MB ({min(peaks):.0f} to {max(peaks):.0f}) |", flush=True)
 
@@ -81,7 +81,7 @@ def main():
         video = options.video or made(options.program, "test:1920x1080@60", os.path.join(folder, "large.mp4"), environment)
         print(f"| first frame, through a pipe | nothing compiled yet | then (median of {options.runs - 1}) |\n|---|---|---|")
         show_first_frames(options, f"`{options.small}`", options.small, environment)
-        # Which has nothing of what the runs before have compiled and learnt.
+        # An empty cache, without kernels or profiles of earlier runs.
         environment["XDG_CACHE_HOME"] = os.path.join(folder, "other")
         show_first_frames(options, os.path.basename(clip), clip, environment)
         print(f"\n| peak of resident memory | median of {options.peaks} |\n|---|---|")

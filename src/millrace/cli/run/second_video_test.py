@@ -1,4 +1,4 @@
-"""millrace run with two videos: what comes out is what FFmpeg's blend and overlay make of them.
+"""millrace run with two videos: the output must equal that of FFmpeg's blend and overlay.
 
 usage: second_video_test.py MILLRACE
 """
@@ -46,7 +46,7 @@ class SecondVideo(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def check(self, pipeline, second, graph, most, planes=(0, 1, 2)):
-        """Of 10 frames; the clocks of both are exact."""
+        """Compare 10 frames. Both videos have exact timestamps."""
         done = run("run", pipeline, self.inputs / "first.y4m", self.inputs / second, "-o", self.folder / "ours.y4m", "-y",
                    "-q", "--no-profile", "--structure", "sequential", "--fusion", "none")
         self.assertEqual((done.returncode, done.stderr), (0, b""))

@@ -1,4 +1,4 @@
-"""What comes with a video goes into the output: ffprobe's account of both files differs only where it must.
+"""Metadata and side streams are copied: ffprobe's output for input and output differs only as expected.
 
 usage: travel_test.py MILLRACE
 """
@@ -26,7 +26,7 @@ HDR = ("master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(
 BT2020 = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range tv"
 
 
-# Every third frame at its time, the others late by 11 and 22 ms. In a time base that can tell: setpts rounds.
+# Every third frame on time, the others late by 11 and 22 ms. Needs a fine time base, because setpts rounds.
 UNEVEN = r"settb=1/90000,setpts=PTS+mod(N\,3)*0.011/TB -fps_mode passthrough -enc_time_base 1/90000"
 
 
@@ -36,7 +36,7 @@ def run(*words):
 
 
 def ffmpeg(words, folder):
-    """One process for many files: each line is the words of one output."""
+    """Make many files in one process. Each line holds the arguments of one output."""
     done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *" ".join(words).split()], cwd=folder,
                           capture_output=True)
     if done.returncode != 0:
@@ -51,13 +51,13 @@ def make_inputs(folder):
     chapters = "-map_metadata 3 -map_chapters 3"
     x264 = "-c:v libx264 -preset ultrafast -bf 2"
     ffmpeg([*source,
-            # a film: two sounds, subtitles, chapters, an attachment, forced and default, anamorphic
+            # a film: two audio tracks, subtitles, chapters, an attachment, forced and default flags, anamorphic
             f"-map 0:v -map 1:a -map 1:a -map 2:s {chapters} {x264} -pix_fmt yuv420p -aspect 16:9 -c:a:0 aac",
             "-c:a:1 libopus -c:s copy -metadata:s:v title=Picture -metadata:s:a:0 language=deu",
             "-metadata:s:a:1 language=eng -metadata:s:s language=fra -disposition:a:1 0 -disposition:s forced",
             "-attach font.ttf -metadata:s:4 mimetype=font/ttf -color_range tv -colorspace bt709",
             "-color_primaries bt709 -color_trc bt709 -chroma_sample_location left film.mkv",
-            # a phone: uneven times, to be turned below
+            # a phone: variable frame times; rotated below
             f"-map 0:v -map 1:a -map 2:s {chapters} -vf {UNEVEN}",
             f"{x264} -pix_fmt yuv420p -c:a aac -c:s mov_text -metadata:s:a language=ita plain.mp4",
             # a recording: interlaced, late start
@@ -85,7 +85,7 @@ def probe(path, *more):
 
 
 def packets(path):
-    """What each stream holds, by its number: bytes and times of its packets."""
+    """Bytes and timestamps of the packets of each stream, by stream index."""
     result = {}
     for packet in probe(path, "-show_packets", "-show_data_hash", "md5")["packets"]:
         result.setdefault(packet["stream_index"], []).append(
@@ -98,7 +98,7 @@ def of_kind(account, *kinds):
 
 
 def said(stream, *keys):
-    """What ffprobe says of a stream; what it does not say is None."""
+    """Values of a stream according to ffprobe. Missing values are None."""
     return {key: stream.get(key) for key in keys}
 
 
@@ -108,7 +108,7 @@ SIDE = ("codec_name", "codec_type", "sample_rate", "channels", "channel_layout",
 
 
 def side_data(stream, *types):
-    """In an order of its own, fractions as such."""
+    """Side data in a fixed order, with fractions converted."""
     found = [each for each in stream.get("side_data_list", []) if each["side_data_type"] in types]
     for each in found:
         for key, value in each.items():
@@ -124,7 +124,7 @@ def frame_times(path):
 
 
 def pixels(path, *filters):
-    """MD5 of every decoded frame, as they are stored unless filters say otherwise."""
+    """MD5 of every decoded frame, as stored unless filters change it."""
     done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", *(() if filters else ("-noautorotate",)), "-i",
                            str(path), "-map", "0:v:0", *(("-vf", filters[0]) if filters else ()), "-fps_mode",
                            "passthrough", "-f", "framemd5", "-"], check=True, capture_output=True)
@@ -132,7 +132,7 @@ def pixels(path, *filters):
 
 
 def boxes(data, start, end):
-    """Kind, and where the content lies, of the boxes of an .mp4."""
+    """Kind and content range of the boxes of an .mp4."""
     while start + 8 <= end:
         size = int.from_bytes(data[start:start + 4], "big")
         yield bytes(data[start + 4:start + 8]), start + 8, start + size
@@ -140,7 +140,7 @@ def boxes(data, start, end):
 
 
 def sound_behind_pictures(data):
-    """The same .mp4 with its samples in the order of the streams, and its index in front of them."""
+    """The same .mp4 with samples ordered by stream, and its index in front."""
     data = bytearray(data)
     top = {kind: (start, end) for kind, start, end in boxes(data, 0, len(data))}
     places = []  # of chunk offsets in the index, by stream
@@ -154,7 +154,7 @@ def sound_behind_pictures(data):
     starts = sorted(offset(place) for each in places for place in each)
     behind = dict(zip(starts, [*starts[1:], top[b"mdat"][1]]))
     index = top[b"moov"]
-    head = data[:top[b"mdat"][0] - 8]  # what comes before samples and index, both at its end
+    head = data[:top[b"mdat"][0] - 8]  # data before samples and index, which are at the end
     samples = bytearray()
     begin = len(head) + index[1] - index[0] + 8 + 8
     for each in places:
@@ -178,7 +178,7 @@ class Travel(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def through(self, name, output, *words, pipeline="discretise(256)"):
-        """An output and the report of a run that changes no sample of 8 bits; .mkv without a codec of its own is lossless."""
+        """Output and report of a run that changes no 8-bit sample. .mkv is lossless unless a codec is given."""
         report = self.folder / "report.json"
         path = self.folder / output
         source = name if isinstance(name, pathlib.Path) else self.inputs / name
@@ -197,10 +197,10 @@ class Travel(unittest.TestCase):
             self.assertAlmostEqual(a, b, delta=within)
 
     def check_side_streams(self, source, target, within, kinds=("audio", "subtitle", "attachment")):
-        """Every stream beside the video is in both, packet by packet at the same times."""
+        """Check that every other stream is in both files, with the same packets and times."""
         before = of_kind(probe(source), *kinds)
         after = of_kind(probe(target), *kinds)
-        if target.suffix == ".mp4":  # where one of each kind is the default
+        if target.suffix == ".mp4":  # in which one stream of each kind is the default
             for each in before + after:
                 del each["disposition"]["default"]
         self.assertEqual([said(each, *SIDE) for each in before], [said(each, *SIDE) for each in after])
@@ -242,7 +242,7 @@ class Travel(unittest.TestCase):
                 kinds = ("audio",) if output == "out.mkv" else ("audio", "subtitle")
                 source = self.inputs / name
                 before, after = (of_kind(probe(each), *kinds) for each in (source, target))
-                # ffprobe calls all sound of MPEG-1 in .mp4 the same.
+                # ffprobe gives all MPEG-1 audio in .mp4 the same name.
                 names = [[each["codec_name"].replace("mp2", "mp3") for each in all] for all in (before, after)]
                 self.assertEqual(*names)
                 self.assertGreater(len(after), 0)
@@ -268,7 +268,7 @@ class Travel(unittest.TestCase):
             with self.subTest(output):
                 _, report = self.through("film.mkv", output)
                 words = report["not_kept"]
-                if output == "out.gif":  # each by its name
+                if output == "out.gif":  # each stream by its name
                     self.assertEqual(sum("which .gif cannot hold" in each for each in words), 4)
                 else:
                     self.assertIn("2 streams of audio", words)
@@ -295,7 +295,7 @@ class Travel(unittest.TestCase):
         self.assertLess(times[-1], end)
         self.assertGreater(times[-1], end - 0.03)
 
-    # --- what comes with the frames
+    # --- side data of frames
 
     def test_uneven_times_and_late_starts_stay(self):
         for name, output in (("plain.mp4", "out.mkv"), ("plain.mp4", "out.mp4"), ("recording.ts", "out.mkv")):
@@ -303,7 +303,7 @@ class Travel(unittest.TestCase):
                 target, _ = self.through(name, output)
                 shown = frame_times(self.inputs / name)
                 gaps = {round(b - a, 3) for a, b in zip(shown, shown[1:])}
-                self.assertEqual(len(gaps), 2 if name == "plain.mp4" else 1, gaps)  # else nothing would be tested
+                self.assertEqual(len(gaps), 2 if name == "plain.mp4" else 1, gaps)  # otherwise the test would check nothing
                 for a, b in zip(shown, frame_times(target), strict=True):
                     self.assertAlmostEqual(a, b, delta=0.0006)
 
@@ -360,7 +360,7 @@ class Travel(unittest.TestCase):
         self.assertEqual(frame_times(target), frame_times(self.through("recording.ts", "d.mkv")[0]))
 
     def test_the_size_and_the_shape_of_samples_follow_what_filters_do_to_them(self):
-        # 64x48, shown as 16:9: its samples are 4:3
+        # 64x48 shown as 16:9, so pixels have the ratio 4:3
         for pipeline, size, shape in (("resize(96, 48)", (96, 48), "8:9"), ("resize(32, 0, area)", (32, 24), "4:3"),
                                       ("transpose", (48, 64), "3:4"), ("flip(both)", (64, 48), "4:3"),
                                       ("crop_at(2, 4, 20, 30)", (20, 30), "4:3"), ("pad(4, 2, 6, 8)", (74, 58), "4:3"),
@@ -529,7 +529,7 @@ class Travel(unittest.TestCase):
             self.assertEqual(samples(self.folder / f"in{n + 7:03}.png"), samples(self.folder / f"out{n + 1:02}.png"))
 
     def test_an_encoder_that_gets_no_frame_ends_too(self):
-        """SVT-AV1 waits for ever there, if it may."""
+        """SVT-AV1 can hang in this case."""
         ffmpeg(["-f lavfi -i testsrc2=s=96x64:d=0.2 -c:v ffv1 -pix_fmt yuv420p short.mkv"], self.folder)
         for codec in ("av1", "h264", "h265", "vp9"):
             with self.subTest(codec):
@@ -563,7 +563,7 @@ class Travel(unittest.TestCase):
         self.assertEqual(len(list((self.folder / "100%").iterdir())), 2)
 
     def test_jpeg_shows_what_the_video_shows(self):
-        """JPEG is of full range, and most video is not."""
+        """JPEG is full range, and most video is not."""
         def shown(path):
             done = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-frames:v", "1", "-f", "rawvideo",
                                    "-pix_fmt", "rgb24", "-"], check=True, capture_output=True)
@@ -600,11 +600,11 @@ class Travel(unittest.TestCase):
         frames = (self.folder / "a.y4m").read_bytes().split(b"FRAME\n")[1:]
         self.assertEqual((self.folder / "a.yuv").read_bytes(), b"".join(frames))
 
-    # --- all of it together
+    # --- everything together
 
     def test_what_ffprobe_says_of_input_and_output_differs_only_where_it_must(self):
-        """Pairs of every container, codec, sample format, rotation, kind of times and sound."""
-        rows = [  # input, codec, format, quarter turn, times, sound, output
+        """Combinations of container, codec, sample format, rotation, timestamps and audio."""
+        rows = [  # input, codec, format, quarter turn, timestamps, audio, output
             ("a.mp4", "h264", "yuv420p", 90, "uneven", "aac", "mp4"),
             ("b.mp4", "h264", "yuv444p", 0, "late", "libopus", "mkv"),
             ("c.mp4", "hevc", "yuv420p10le", 270, "even", "libmp3lame", "mkv"),
@@ -640,13 +640,13 @@ class Travel(unittest.TestCase):
         for name, codec, pixels_of, turn, times, sound, container in rows:
             with self.subTest(f"{name}, {codec}, {pixels_of}, {turn} degrees, {times}, {sound}, to .{container}"):
                 source = self.folder / name
-                # What the output's usual codec cannot hold is written by one that can.
+                # Use another codec if the output's default codec does not support the format.
                 words = {"mov": ("--codec", "prores", "--format", "yuv422p10"), "webm": ("--preset", "8")}.get(container, ())
                 target, report = self.through(source, "out." + container, *words, pipeline="crop(1)")
                 self.assertEqual(report["not_kept"], [])
                 self.check_accounts(source, target, turn, ("pix_fmt", "chroma_location") if container == "mov" else ())
 
-    # Of ffprobe's words for a stream those that tell how it is coded and stored; all others stay.
+    # ffprobe fields about coding and storage, which may change. All others must stay.
     STORED = {"index", "id", "codec_tag", "codec_tag_string", "time_base", "start_pts", "start_time", "duration", "duration_ts",
               "bit_rate", "max_bit_rate", "nb_frames", "extradata_size", "extradata_hash", "r_frame_rate", "avg_frame_rate", "tags",
               "disposition"}
@@ -670,12 +670,12 @@ class Travel(unittest.TestCase):
                 said_before["width"], said_before["height"] = said_before["height"], said_before["width"]
                 for key in "sample_aspect_ratio", "display_aspect_ratio":
                     said_before[key] = ":".join(reversed(said_before[key].split(":")))
-                said_before.pop("chroma_location", None), said_after.pop("chroma_location", None)  # turned as well
+                said_before.pop("chroma_location", None), said_after.pop("chroma_location", None)  # rotated too
             if video and ("420" not in a["pix_fmt"] or "chroma_location" not in said_before):
-                for each in said_before, said_after:  # what FFmpeg's decoders take for granted
+                for each in said_before, said_after:  # defaults of FFmpeg's decoders
                     each.pop("chroma_location", None)
             if not video:
-                # ffprobe calls all sound of MPEG-1 in .mp4 and .mov MP3.
+                # ffprobe calls all MPEG-1 audio in .mp4 and .mov MP3.
                 for each in said_before, said_after:
                     each["codec_name"] = each["codec_name"].replace("mp2", "mp3")
                     for key in "codec_long_name", "sample_fmt":
@@ -685,9 +685,9 @@ class Travel(unittest.TestCase):
                 self.assertNotIn("Display Matrix", [each["side_data_type"] for each in b.get("side_data_list", [])])
             else:
                 languages = [each.get("tags", {}).get("language", "und") for each in (a, b)]
-                if target.suffix != ".mov":  # which has names of its own for some languages, and none for others
+                if target.suffix != ".mov":  # .mov names some languages differently and lacks others
                     self.assertEqual(*languages)
-                adts = source.suffix == ".ts" and a["codec_name"] == "aac"  # each packet there has a header of its own
+                adts = source.suffix == ".ts" and a["codec_name"] == "aac"  # each packet there has its own header
                 if not adts:
                     self.assertEqual(*[[p["data_hash"] for p in each] for each in packets_of])
             for at, found in zip(*[sorted(float(p["pts_time"]) for p in each) for each in packets_of], strict=True):

@@ -1,4 +1,5 @@
-"""What a video file names is not opened, unless it is a file in the same folder: no network address, no other file.
+"""References in a video file are opened only if they name a file in the same folder: no network address, no other
+file.
 
 usage: untrusted_input_test.py MILLRACE
 """
@@ -18,7 +19,7 @@ MILLRACE = os.path.abspath(sys.argv[1])
 CACHE = tempfile.TemporaryDirectory()
 INPUTS = tempfile.TemporaryDirectory()
 ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name}
-PATIENCE = 60  # seconds after which something hangs
+PATIENCE = 60  # after so many seconds something hangs
 
 
 def run(*words, **options):
@@ -84,7 +85,7 @@ class Untrusted(unittest.TestCase):
         self.above = pathlib.Path(folder.name)
         self.folder = self.above / "inside"
         shutil.copytree(INPUTS.name, self.folder)
-        # Connections are made by the kernel, and wait there to be accepted.
+        # The kernel completes connections, which then wait to be accepted.
         self.server = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(self.server.close)
         self.server.setblocking(False)
@@ -95,7 +96,7 @@ class Untrusted(unittest.TestCase):
             self.server.accept()
 
     def refused(self, words, *commands):
-        """Every command fails with one line that has all of the words, and nobody is called."""
+        """Check that every command fails with one line that contains all the words, and that no connection was made."""
         for command in commands:
             with self.subTest(command=[str(word) for word in command]):
                 done = run(*command)
@@ -121,7 +122,7 @@ class Untrusted(unittest.TestCase):
         urls += [f"crypto+http://{here}/whole0.ts", f"concat:http://{here}/a.ts|http://{here}/b.ts"]
         chosen = random.Random(40)
         for kind in KINDS:
-            # HLS takes addresses of HTTP further than others.
+            # HLS accepts more kinds of HTTP addresses than other formats.
             for url in ["http://" + here + "/whole0.ts", *chosen.sample(urls, 1)]:
                 file = self.folder / ("evil" + chosen.choice((".mp4", ".mkv", ".m3u8", ".ts")))
                 file.write_text(kind(url))
@@ -188,12 +189,12 @@ class Untrusted(unittest.TestCase):
         self.refused(["whole1.ts", "No such file"], ("run", "crop(1)", file, "-o", "null", "-q"))
 
     def test_an_interrupt_ends_the_wait_for_a_playlist_that_grows(self):
-        """It is looked at again after its target duration."""
+        """The playlist is read again after its target duration."""
         file = self.folder / "live.m3u8"
         file.write_text("#EXTM3U\n#EXT-X-TARGETDURATION:6000\n#EXTINF:1,\nwhole0.ts\n#EXTINF:1,\nwhole1.ts\n")
         with subprocess.Popen([MILLRACE, "run", "crop(1)", str(file), "-o", "-", "-q"], env=ENVIRONMENT,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-            # What is read is waited for, so that it must be at the end, or close to it.
+            # The test waits for the data read, so the reference must be at or near the end.
             frame = 64 * 48 * 3 // 2
             self.assertGreater(len(child.stdout.read(20 * frame)), 19 * frame)
             child.send_signal(signal.SIGINT)
@@ -201,7 +202,7 @@ class Untrusted(unittest.TestCase):
             self.assertEqual(child.returncode, 130, text)
 
     def test_an_address_is_no_input(self):
-        """Not even of a server that says nothing: URLs are for `python -m millrace.cluster`."""
+        """URLs are rejected even if the server stays silent. They are for `python -m millrace.cluster`."""
         done = run("run", "crop(1)", f"http://127.0.0.1:{self.port}/a.mp4", "-o", "null")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(b"ffmpeg -i", done.stderr)

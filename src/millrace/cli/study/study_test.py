@@ -1,4 +1,4 @@
-"""Runs `millrace study` in its quick form and looks at the page and the figures it writes.
+"""Runs `millrace study` in its quick form and checks the page and the figures.
 
 usage: study_test.py MILLRACE
 """
@@ -45,7 +45,7 @@ class Study(unittest.TestCase):
                               env=environment(), **options)
 
     def refused(self, code, word, *words):
-        """The program ends with the code and one line that holds the word."""
+        """Expect this exit code and one line that contains the word."""
         done = self.run_study(*words)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
@@ -213,7 +213,7 @@ class Study(unittest.TestCase):
 
 
 class Comparisons(unittest.TestCase):
-    """The studies of the other papers, which run programs."""
+    """Studies of the other papers, which run programs."""
 
     PIPELINES = [f"pipeline-{name}" for name in ("table1", "table2", "fig2", "fig4", "fig6b", "fig9", "fig10b", "fig11")]
     SKIPLINE = ["dispatch-table4", "dispatch-table7", "dispatch-fig5"]
@@ -262,7 +262,7 @@ class Comparisons(unittest.TestCase):
         return str(clip)
 
     def columns(self):
-        """Of every table: study, column, its values by row."""
+        """For every table: study, column, and its values by row."""
         for study in self.report["studies"]:
             for table in study["tables"]:
                 for i, column in enumerate(table["columns"]):
@@ -295,7 +295,7 @@ class Comparisons(unittest.TestCase):
         for study, table, column, values in self.columns():
             if column["origin"] in ("simulated", "predicted"):
                 self.assertNotIn(None, values, (study, table["caption"], column))
-            # Pipelines are run with as many PEs as there are, and with one reader; all else is run as it is asked.
+            # Pipelines run with the available PEs and one reader. Everything else runs as asked.
             if column["origin"] == "measured here" and not study.startswith("pipeline"):
                 self.assertNotIn(None, values, (study, table["caption"], column))
         for study in self.report["studies"]:
@@ -341,7 +341,7 @@ class Comparisons(unittest.TestCase):
                     if origin == "simulated":
                         expected = 100 * (slower["mean"] / faster["mean"] - 1)
                         self.assertAlmostEqual(gained["mean"], expected, delta=1e-6)
-                    else:  # a mean of turns, each of which lies between the extremes of both
+                    else:  # a mean of both variants, between the extremes of both
                         if None not in (slower["high"], faster["high"]):
                             self.assertLessEqual(gained["mean"], 100 * (slower["high"] / max(faster["low"], 1e-9) - 1))
                             self.assertGreaterEqual(gained["mean"], 100 * (slower["low"] / faster["high"] - 1))
@@ -404,7 +404,7 @@ class Comparisons(unittest.TestCase):
         for number in signal.SIGTERM, signal.SIGINT:
             scratch = self.folder / f"scratch-{number}"
             scratch.mkdir()
-            # As timeout and a terminal do.
+            # Like timeout and a terminal.
             child = subprocess.Popen([MILLRACE, "study", "dispatch-table4", "--runs", "10000", "-o", page],
                                      stderr=subprocess.PIPE, start_new_session=True,
                                      env=environment() | {"TMPDIR": str(scratch)})
@@ -461,7 +461,7 @@ class Comparisons(unittest.TestCase):
 
 
 def until_interruptible(child):
-    """Until a signal asks it for a stop, and no longer ends it as it is."""
+    """Wait until a signal stops the process cleanly instead of killing it."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         for line in pathlib.Path(f"/proc/{child.pid}/status").read_text().splitlines():

@@ -69,7 +69,7 @@ def load_library(path):
 
 
 class OpenCv:
-    """The presets written with OpenCV, stage by stage, into buffers made beforehand."""
+    """The presets written with OpenCV, stage by stage, with preallocated buffers."""
 
     def __init__(self, cv2, np, picture):
         self.cv2, self.np = cv2, np
@@ -106,7 +106,7 @@ class OpenCv:
         return self.cv2.threshold(picture, 0, 1, self.cv2.THRESH_BINARY, out)[1]
 
     def discretise(self, picture, levels, out):
-        # Scaling into 8-bit codes rounds, which is the shortest way OpenCV has to do so.
+        # Scaling into 8-bit codes rounds. This is OpenCV's shortest way to round.
         cv2 = self.cv2
         cv2.convertScaleAbs(picture, self.codes, levels - 1, 0)
         return cv2.multiply(self.codes, 1 / (levels - 1), out, 1.0, cv2.CV_32F)
@@ -126,7 +126,7 @@ class OpenCv:
         turned = self.rotate(straight, degrees, b)
         width, height = int(self.width * 0.8), int(self.height * 0.8)
         x, y = (self.width - width) // 2, (self.height - height) // 2
-        return turned[y:y + height, x:x + width]  # a view, nothing is copied
+        return turned[y:y + height, x:x + width]  # a view without copying
 
     def B(self):
         return self._undistort_rotate_crop(6)
@@ -159,7 +159,7 @@ def seconds_of(function, times):
 
 
 def batch_size(run):
-    """How many frames make a batch that the clock resolves; `run(n)` returns the seconds of n frames."""
+    """Number of frames in a batch long enough for the clock. `run(n)` returns the seconds of n frames."""
     run(1)
     return max(1, int(MINIMUM_BATCH_S / max(run(2) / 2, 1e-7)))
 
@@ -250,7 +250,7 @@ def compare(library, name, width, height, threads, rounds):
         if not np.array_equal(reference, result_of(library.halide_result, handle)):
             sys.exit(f"compare: {scheduler} of @{name} differs from sequential")
 
-    # The same calls on next to no pixels: what Python and the checks of the arguments cost.
+    # The same calls on a few pixels: the overhead of Python and argument checks.
     tiny = OpenCv(cv2, np, np.zeros((2, 2), np.float32))
     overhead = min(seconds_of(getattr(tiny, name), 50) / 50 for _ in range(5))
     opencv = OpenCv(cv2, np, picture)
@@ -302,7 +302,7 @@ def main():
     options = parser.parse_args()
     threads = [int(t) for t in options.threads.split(",")]
     if len(threads) > 1:
-        # Halide takes the number of its threads from the environment, once.
+        # Halide reads the number of threads from the environment, once.
         for t in threads:
             command = [sys.executable, sys.argv[0], options.library, "--pipelines", options.pipelines, "--sizes",
                        options.sizes, "--rounds", str(options.rounds), "--threads", str(t)]

@@ -28,7 +28,7 @@ SCHEDULES = (("sequential", "pointwise", "0x0"), ("tiled", "pointwise", "128x32"
 
 
 def filters(cv2, np, width, height):
-    """(pipeline, call of OpenCV's, FFmpeg's filter)"""
+    """(pipeline, OpenCV call, FFmpeg filter)"""
     half = (width // 2, height // 2)
     twice = (width * 3 // 2, height * 3 // 2)
     ramp = np.arange(256) / 255
@@ -148,7 +148,7 @@ class FFmpeg:
         return time.perf_counter() - start
 
     def frame_seconds(self, graph, frames=40):
-        """Of a frame, less what a frame takes without a filter. Over more frames where that is next to nothing."""
+        """Time per frame, minus the time without a filter. Uses more frames if the difference is tiny."""
         times = []
         for _ in range(3):
             few, many = self.seconds(graph, 2), self.seconds(graph, 2 + frames)
@@ -161,7 +161,7 @@ class FFmpeg:
 
 
 def compare(library, cv2, np, picture, entry, threads, rounds, isa):
-    """Our time and schedule, and OpenCV's time, if it has the filter."""
+    """Return our time and schedule, and OpenCV's time if it has the filter."""
     pipeline, call, _ = entry
     height, width = picture.shape
     ours = library.ours_open_codes(pipeline.encode(), width, height, threads,
@@ -228,7 +228,7 @@ def main():
         print(f"{'':42} {'millrace':>11} {'OpenCV':>10} {'FFmpeg':>10}")
         chosen = [entry for entry in filters(cv2, np, width, height)
                   if not words or any(word in entry[0] for word in words)]
-        # FFmpeg comes last: the processes of one filter would disturb the next one.
+        # FFmpeg comes last, because its processes would disturb the next filter.
         measured = [compare(library, cv2, np, picture, entry, options.threads, options.rounds, options.isa)
                     for entry in chosen]
         found = [report(ffmpeg, entry, *times) for entry, times in zip(chosen, measured)]

@@ -41,7 +41,7 @@ def quantile(values, share):
 
 
 def some_files(megabytes):
-    """Names of files of system folders, by name, from each folder as much as from any other."""
+    """File names from system folders, evenly from each."""
     names = []
     for folder in FOLDERS:
         left = megabytes * 1e6 / len(FOLDERS)
@@ -99,7 +99,7 @@ def words_of(setting):
 
 
 def start(work, words, report, copy=0, cpus=None):
-    """On these processors only, if any are named."""
+    """Start on these processors only, if any are given."""
     return subprocess.Popen([*work.command(copy), *words, "-y", "--json", report], stdout=subprocess.DEVNULL,
                             preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
 
@@ -111,7 +111,7 @@ def finish(process, report):
 
 
 def run(work, setting, keep):
-    """Seconds of the stream, those of the whole process, and bytes in flight at most."""
+    """Seconds of the stream, seconds of the whole process, and maximum bytes in flight."""
     report = keep / "report.json"
     began = time.monotonic()
     done = finish(start(work, words_of(setting), report), report)
@@ -119,7 +119,7 @@ def run(work, setting, keep):
 
 
 def calibrate(work, keep, number):
-    """One thread alone, with its trace; then as many at once as there are processors, each on its own."""
+    """Run one thread alone, with a trace; then one copy per processor, each pinned to its own."""
     files = {kind: keep / f"{work.name}-{number}-{kind}.json" for kind in ("report", "trace", "beside")}
     words = words_of(("stealing", 1, max(TOKENS)))
     alone = finish(start(work, [*words, "--trace", files["trace"]], files["report"]), files["report"])
@@ -133,7 +133,7 @@ def calibrate(work, keep, number):
 
 
 class Samples:
-    """What was measured, one JSON object a line, of this call and those before."""
+    """Measurements of this call and earlier ones, one JSON object per line."""
 
     def __init__(self, path):
         self.path = path
@@ -153,7 +153,7 @@ def rounds(options, measure_one_round):
     for _ in range(options.rounds):
         began = time.monotonic()
         measure_one_round()
-        # Whole rounds only: another has to fit.
+        # Run whole rounds only, so another one must fit.
         if ends and time.monotonic() + (time.monotonic() - began) > ends:
             break
 
@@ -187,7 +187,7 @@ def by_setting(samples, field):
 
 
 def predict(work, options, number):
-    """Seconds of each setting, from one calibration."""
+    """Predicted seconds of each setting, from one calibration."""
     files = {kind: options.keep / f"{work.name}-{number}-{kind}.json" for kind in ("report", "trace", "beside")}
     result = {}
     for tokens in TOKENS:
@@ -234,7 +234,7 @@ def compare_model(work, options, samples):
 
 
 def contenders_of(samples):
-    """The three settings that measure found best."""
+    """The three best settings found by measure."""
     times = by_setting(samples, "elapsed")
     return sorted(times, key=lambda setting: statistics.median(times[setting]))[:3]
 
@@ -243,7 +243,7 @@ def auto(work, options, samples):
     best = contenders_of(samples.of("measure", work.name))
     if not best:
         raise SystemExit(f"nothing measured of {work.name} in {options.keep}; run --parts measure first")
-    # 0: what the program chooses itself.
+    # 0: chosen by the program.
     todo = [("auto", 0, 0), ("stealing", CPUS, 10 * CPUS), *best]
     order = random.Random()
 
