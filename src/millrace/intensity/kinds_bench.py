@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""How well `millrace exec --units auto` tells kinds of threads apart, and what it costs to watch them.
+"""Measures how well `millrace exec --units auto` tells kinds of threads apart, and the overhead of watching them.
 
     kinds_bench.py MILLRACE KINDS [--seconds 1] [--rounds 1] [--costs]
 
-KINDS is the program intensity/testing/kinds. Each kind computes for so many seconds of CPU time; a Java program and x264 follow
-where they are installed. As root, everything runs as the user nobody, without capabilities. What each uses most, and the shares of
-all it uses, are printed beside what it should be; sizes of memory are taken from the caches of this machine.
+KINDS is the program intensity/testing/kinds. Each kind computes for so many seconds of CPU time. A Java program and
+x264 follow if they are installed. If run as root, everything runs as the user nobody, without capabilities. The
+output is each thread's main unit and the shares of all units, next to the expected ones. Sizes of memory follow
+from this machine's caches.
 
---costs measures instead what watching a hundred computing threads takes, of a core, and what it takes from them.
+--costs instead measures the CPU time, in cores, to watch a hundred computing threads, and their slowdown.
 """
 
 import argparse

@@ -1,14 +1,15 @@
-"""Measures `millrace batch` over a folder of clips against `xargs` with `millrace run` for each of them.
+"""Compares `millrace batch` over a folder of clips with `xargs` and one `millrace run` per clip.
 
 usage: batch_bench.py MILLRACE [--sets mixed small large one] [--rounds 3] [--clips FOLDER] [--keep FOLDER] [--by wall|processor]
 
 mixed: 20 clips of 352x288, 1280x720 and 1920x1080, 30 to 120 frames, three pipelines, to mp4 and to nothing.
+
 small: 20 clips of 352x288. large: 6 of 1920x1080. one: a single clip of 1280x720.
 
-Clips are H.264, generated, or cut from the *.264 in FOLDER; --keep: where they are made and stay for the next call. The same
-job is done by `millrace batch`, by `xargs -P` with one `millrace run` for each processor, and by `xargs -P1`. They take
-turns, ratios are taken turn by turn, and the median counts; kernels and profiles are warm. That the outputs are the same,
-bit by bit, is checked.
+Clips are H.264, generated, or trimmed from the *.264 in FOLDER. --keep: folder in which they stay for the next
+call. The same job is done by `millrace batch`, by `xargs -P` with one `millrace run` per processor, and by `xargs
+-P1`. The three alternate, ratios are taken per round, and the result is the median. Kernels and profiles are warm.
+Outputs are checked to be bit-identical.
 """
 
 import argparse

@@ -7,27 +7,27 @@ usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blu
        whole_run_bench.py MILLRACE codecs  --clips FOLDER [--pipelines @A @B blur] [--frames N] [--rounds 5]
        all: [--by wall|processor] [--seconds S]
 
-files: H.264 in, H.264 out (libx264, preset veryfast, crf 18): `millrace run` as it is, the same with one thread for each
-codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos.
---unpacked: they are made y4m before; --to null: nothing out.
---caches cold: nobody has run before any of the runs.
---limit: and what nobody could be faster than who decodes with FFmpeg and encodes with libx264: the processor time of
-these two alone, of the frames that ffmpeg has filtered, shared out over all CPUs.
+files: H.264 in, H.264 out (libx264, preset veryfast, crf 18). Compares `millrace run` with defaults, the same with
+one thread per codec, and ffmpeg with its own equivalent filters, if it has them. FOLDER holds *.264, or other
+videos.
 
-lengths: y4m in, nothing out: `millrace run` as it is against every fixed structure; with --to mp4 against each with one and
-with two threads for the encoder. warm: earlier runs have left kernels and, two of the same length, a profile; cold: nobody
-has run before, not even the fixed structures' kernels are there. --everything: @A to @G, three more pipelines, 352x288,
-1280x720 and 1920x1080, 60 to 3600 frames, which takes hours; without options it takes some minutes.
+--unpacked: convert the inputs to y4m first. --to null: no output. --caches cold: every run starts without caches.
 
-codecs: H.264 in and out as in files: `millrace run` as it is against other numbers of threads for the decoder and the
-encoder, from one to twice as many as there are CPUs, and two ways to leave the filters fewer.
+--limit: adds a lower bound for any program that decodes with FFmpeg and encodes with libx264: the processor time of these two alone, on frames filtered by ffmpeg, divided by the number of CPUs.
 
---by processor: all in seconds of processor time, compilers included, which other programs on the machine disturb less; not
-what a user waits for.
+lengths: y4m in, no output. Compares `millrace run` with defaults with every fixed structure; with --to mp4, with
+each at one and two encoder threads. warm: earlier runs have left kernels and, if two had the same length, a
+profile. cold: no caches, for the fixed structures too. --everything: @A to @G, three more pipelines, 352x288,
+1280x720 and 1920x1080, 60 to 3600 frames, which takes hours. Without options it takes some minutes.
 
-What is compared takes turns. Ratios are taken turn by turn; the median of them is what counts.
---seconds: more rounds than --rounds, of what they take, where runs are short: the median of four rounds of 30 ms is off by
-a tenth.
+codecs: H.264 in and out as in files. Compares `millrace run` with defaults with other numbers of decoder and
+encoder threads, from one to twice the number of CPUs, and with two ways to give the filters fewer threads.
+
+--by processor: measure processor time, including compilers. Other programs disturb it less, but it is not the time a user waits.
+
+The variants alternate. Ratios are taken per round, and the result is their median.
+
+--seconds: add rounds beyond --rounds for so many seconds, if runs are short. The median of four rounds of 30 ms is off by a tenth.
 """
 
 import argparse

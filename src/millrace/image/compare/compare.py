@@ -2,21 +2,21 @@
 
     compare.py LIBRARY [--pipelines A,B,...] [--sizes 352x288,1920x1080] [--threads 1,2] [--rounds N]
 
-One gray picture of 32-bit floats stays in memory; every candidate gets the same number of threads and writes to
-memory made beforehand. First each structure's settings (fusion, tile) are tried and the fastest kept. Then all
-candidates take turns, round after round, in one process; each line gives the median of a candidate's time, and the
-median over rounds of OpenCV's time, and of the faster autoscheduler's, divided by the candidate's, with quartiles.
-What the call of a function from Python costs is measured and taken off OpenCV's times.
+One gray picture of 32-bit floats stays in memory. Every candidate gets the same number of threads and writes to
+preallocated memory. First the settings (fusion, tile) of each structure are tried and the fastest is kept. Then all
+candidates alternate in one process. Each line gives the median of a candidate's time. It also gives the median over
+rounds of OpenCV's time, and of the faster autoscheduler's, divided by the candidate's, with quartiles. The overhead
+of a call from Python is measured and subtracted from OpenCV's times.
 
-The limit of a pipeline is what no schedule of its kernels can be faster than: the greater of the time in which as many
-threads copy a plane, and of that in which they compute the pixels of one on a tile of 128x16 that stays in their
-first-level caches, in the middle of the frame, with the fusion that takes least. Both take turns with the candidates.
-`of the limit` is the limit's median divided by the candidate's. It may exceed 1 where pixels are outside the source and
-cost less than those in the middle. The arithmetic is that of these kernels: better ones have a lower limit.
+The limit of a pipeline is a lower bound for all schedules of its kernels. It is the greater of two times: the
+threads copy a plane, or they compute a plane's pixels on a tile of 128x16 that stays in their first-level caches,
+in the middle of the frame, with the cheapest fusion. Both alternate with the candidates. `of the limit` is the
+limit's median divided by the candidate's. It can exceed 1, because pixels outside the source cost less than those
+in the middle. Better kernels would have a lower limit.
 
-Every result is compared with that of `sequential`: bit by bit, but OpenCV's, whose bilinear interpolation works in
-steps of 1/32 pixel and whose sums are ordered differently, by the mean difference and the share of pixels that are
-further than 0.02 away.
+Every result is compared with that of `sequential`, bit by bit. OpenCV interpolates in steps of 1/32 pixel and adds
+in another order, so its results are compared by the mean difference and the share of pixels that differ by more
+than 0.02.
 """
 
 import argparse

@@ -3,12 +3,12 @@
     filters_compare.py LIBRARY [--filters median,resize,...] [--size 1920x1080] [--threads 2] [--rounds N] [--ffmpeg PROGRAM]
                        [--isa avx2]
 
-One gray picture of 8 bits, which is what both others are best at; everybody gets the same number of threads. Ours and
-OpenCV's read memory made beforehand, other frames and second videos in memory of their own, and take turns, round after
-round; of our schedules the fastest of a few is kept, as
-the adaptive scheduler would. FFmpeg reads the picture again and again from a file in memory and writes to nowhere; what
-the same run takes without the filter is taken off. Each line gives medians, and how many times as long the other takes.
-Where a filter has no counterpart, or a counterpart that computes something else, there is a dash.
+One gray picture of 8 bits, the best case of both others. All get the same number of threads. Our filters and
+OpenCV's read preallocated memory, with separate memory for other frames and second videos, and alternate. The
+fastest of a few of our schedules is kept, as the adaptive scheduler would do. FFmpeg reads the picture repeatedly
+from a file in memory and writes no output. The time of the same run without the filter is subtracted. Each line
+gives medians, and the other's time relative to ours. A dash means that there is no counterpart, or that it computes
+something else.
 """
 
 import argparse

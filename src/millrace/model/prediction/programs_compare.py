@@ -1,20 +1,23 @@
-"""Measures millrace-dedup and millrace-similar by every strategy, and compares what the models say before.
+"""Measures millrace-dedup and millrace-similar with every strategy, and compares predictions of the models.
 
 usage: programs_compare.py --keep FOLDER [--millrace PATH] [--dedup PATH] [--similar PATH --images FOLDER]
                            [--parts measure,model,auto,report] [--rounds 3] [--minutes M]
                            [--megabytes 160] [--auto-megabytes 200] [--times-over 4]
 
-measure: rounds of all fixed settings, strategies x 1, 2, 4 threads x 1, 2, 4, 8, 16 tokens, in a random order, and of
-         the calibration: the same work by one thread, alone, and then as often at once as there are processors.
-model:   predicts every setting from the calibration of a round by `millrace model --from REPORT --trace TRACE --beside
-         REPORT --cores N`, and prints the median over the rounds, the lowest and the highest beside the median of
-         what was measured. No measured time but the calibration's goes into a prediction.
-auto:    rounds of `auto`, of the best fixed settings that measure found, and of 10 tokens a thread.
-report:  prints what auto measured.
+measure: rounds of all fixed settings (strategies x 1, 2, 4 threads x 1, 2, 4, 8, 16 tokens) in a random order, and
+of the calibration: the same work by one thread, alone, and then one copy per processor at once.
 
-KEEP holds the input, the calibrations and all measured times; another call with the same folder adds rounds. Rounds
-end after --minutes. dedup packs a tar of files of /usr, every file twice; similar asks about every photograph of
-IMAGES, of which it has an index.
+model: predicts every setting from the calibration of a round by `millrace model --from REPORT --trace TRACE
+--beside REPORT --cores N`. Prints the median over the rounds, the minimum and the maximum, next to the measured
+median. Predictions use no measured time except the calibration.
+
+auto: rounds of `auto`, of the best fixed settings found by measure, and of 10 tokens per thread.
+
+report: prints the results of auto.
+
+FOLDER holds the input, the calibrations and all measured times. Another call with the same folder adds rounds. No
+round starts after --minutes. dedup packs a tar of files of /usr, with every file twice. similar queries an index of
+IMAGES with each of its photographs.
 """
 
 import argparse

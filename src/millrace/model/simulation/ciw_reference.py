@@ -1,12 +1,12 @@
-"""Throughputs of pipelines as the queueing simulator Ciw finds them, for simulation_ciw_test.cpp.
+"""Throughputs of pipelines, simulated by the queueing simulator Ciw, for simulation_ciw_test.cpp.
 
     python3 -m venv /tmp/ciw && /tmp/ciw/bin/pip install ciw==3.2.7
     /tmp/ciw/bin/python src/millrace/model/simulation/ciw_reference.py > src/millrace/model/simulation/ciw_reference.inc
 
-A pipeline is a tandem of nodes; a node that is full blocks the one before after its service. The source is a
-first node that always has work: customers come far more often than it can serve them, those that find its small
-queue full are lost. Columns: seconds, cv, threads and queue of each stage, share of items that visits the middle
-stage, then items a second with the standard error of the mean of the runs.
+A pipeline is a tandem of nodes. A full node blocks the node before it after its service. The source is a first node
+that always has work: customers arrive far more often than it can serve them, and are lost if its small queue is
+full. Columns: seconds, cv, threads and queue of each stage, share of items that visit the middle stage, then items
+per second with the standard error of the mean over runs.
 """
 
 import math
