@@ -13,7 +13,8 @@ videos.
 
 --unpacked: convert the inputs to y4m first. --to null: no output. --caches cold: every run starts without caches.
 
---limit: adds a lower bound for any program that decodes with FFmpeg and encodes with libx264: the processor time of these two alone, on frames filtered by ffmpeg, divided by the number of CPUs.
+--limit: adds a lower bound for any program that decodes with FFmpeg and encodes with libx264: the processor time of
+these two alone, on frames filtered by ffmpeg, divided by the number of CPUs.
 
 lengths: y4m in, no output. Compares `millrace run` with defaults with every fixed structure; with --to mp4, with
 each at one and two encoder threads. warm: earlier runs have left kernels and, if two had the same length, a
@@ -23,11 +24,13 @@ profile. cold: no caches, for the fixed structures too. --everything: @A to @G, 
 codecs: H.264 in and out as in files. Compares `millrace run` with defaults with other numbers of decoder and
 encoder threads, from one to twice the number of CPUs, and with two ways to give the filters fewer threads.
 
---by processor: measure processor time, including compilers. Other programs disturb it less, but it is not the time a user waits.
+--by processor: measure processor time, including compilers. Other programs disturb it less, but it is not the time a
+user waits.
 
 The variants alternate. Ratios are taken per round, and the result is their median.
 
---seconds: add rounds beyond --rounds for so many seconds, if runs are short. The median of four rounds of 30 ms is off by a tenth.
+--seconds: add rounds beyond --rounds for so many seconds, if runs are short. The median of four rounds of 30 ms is
+off by a tenth.
 """
 
 import argparse
