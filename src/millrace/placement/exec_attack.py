@@ -7,7 +7,8 @@ MILLRACE is the program, TESTING the folder with the programs of testing/ (dynam
 with every way of detecting new threads. Exit status and output are compared with a run without millrace. Afterwards
 no process, journal or folder may be left. If run as root, attacks that need two users are included.
 
---rounds: repetitions of attacks that depend on timing (20; the short form in the tests: 1). The exit code is 1 if an attack succeeded.
+--rounds: repetitions of attacks that depend on timing (20; the short form in the tests: 1). The exit code is 1 if an
+attack succeeded.
 """
 
 import argparse

@@ -10,16 +10,22 @@ of the pairs' ratios of wall time (above 1: faster under millrace) with quartile
 run under SCHED_RR is added. If run as root, everything else runs as the user nobody. Inputs are long enough for
 runs of a second or two: foreman_cif three times, flower_720p once.
 
---keep stores profiles and measured pairs in FOLDER. A later call continues with the missing pairs, and the geometric mean is over all programs present. So programs can be measured one by one, a few pairs at a time, while a machine is idle. --seconds ends a call after about this time: no learning or pair is started that would probably take longer. --prepare only makes the inputs. One program at a time, in less than three minutes per call, until nothing is missing:
+--keep stores profiles and measured pairs in FOLDER. A later call continues with the missing pairs, and the geometric
+mean is over all programs present. So programs can be measured one by one, a few pairs at a time, while a machine is
+idle. --seconds ends a call after about this time: no learning or pair is started that would probably take longer.
+--prepare only makes the inputs. One program at a time, in less than three minutes per call, until nothing is missing:
 
     make bench-exec CLIPS=... EXEC='--prepare'
     make bench-exec CLIPS=... EXEC='--keep ~/bench --seconds 150 --programs x264-cif'
     make bench-exec CLIPS=... EXEC='--keep ~/bench --seconds 150 --first-run'
     make bench-exec CLIPS=... EXEC='--costs --testing build/release/src/millrace/placement/testing'
 
---by-hand compares explicit options of millrace exec, without learning, with the default, and as root with SCHED_RR. The output is the mean ratio over rounds, twice its standard error, and the number of switches.
+--by-hand compares explicit options of millrace exec, without learning, with the default, and as root with SCHED_RR.
+The output is the mean ratio over rounds, twice its standard error, and the number of switches.
 
---first-run measures the gain in the first run of x264, with nothing learnt, from its own frame reports: a clip of about 20 s, compared with class batch from the start. It also prints when a plan was chosen, and which. The order of pairs is random, and measurements are taken only while nothing else runs.
+--first-run measures the gain in the first run of x264, with nothing learnt, from its own frame reports: a clip of
+about 20 s, compared with class batch from the start. It also prints when a plan was chosen, and which. The order of
+pairs is random, and measurements are taken only while nothing else runs.
 
 --learn-again measures how many runs it takes to learn each program, by learning it N times.
 

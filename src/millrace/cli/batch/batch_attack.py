@@ -4,7 +4,8 @@ line that says why. It must leave only complete outputs, and `--resume` must com
 
     batch_attack.py MILLRACE [--rounds N] [--only WORD]
 
---rounds: repetitions of attacks that depend on timing (100; the short form in the tests: 1). The exit code is 1 if an attack succeeded.
+--rounds: repetitions of attacks that depend on timing (100; the short form in the tests: 1). The exit code is 1 if an
+attack succeeded.
 """
 
 import argparse

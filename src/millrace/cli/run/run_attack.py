@@ -6,7 +6,8 @@ their own exit code and a line that says why, and leave nothing unfinished.
 
 PROGRAM: millrace-dedup, millrace-skipline.
 
---rounds: repetitions of attacks that depend on timing (100; the short form in the tests: 1). The exit code is 1 if an attack succeeded.
+--rounds: repetitions of attacks that depend on timing (100; the short form in the tests: 1). The exit code is 1 if an
+attack succeeded.
 """
 
 import argparse
