@@ -313,7 +313,7 @@ class Driver:
         self._rates[running.node].append((sum(video.frames for video in running.task.videos), done.seconds))
 
     def _made(self, video: Video) -> None:
-        """Return whether the output exists where the machines write it. A URL is stored elsewhere."""
+        """The output exists where the machines write it. Store it if the output is a URL, else finish the video."""
         if remote.is_url(video.output):
             self._queue.insert(0, self.job.store_task(video))
         else:

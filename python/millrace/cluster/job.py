@@ -102,7 +102,7 @@ class Job:
 
     @property
     def learnt(self) -> str:
-        """File in which machines share what they learn with machines that start later."""
+        """Folder in which machines share what they learn with machines that start later."""
         return str(self.folder / "learnt")
 
     def leave_nothing_new(self) -> None:

@@ -66,7 +66,7 @@ class Ray:
         self._actors: dict[str, Any] = {}
         self._ids: dict[str, str] = {}
         self._asked: dict[str, Any] = {}  # nodes that have not yet reported their versions
-        self._trusted: set[str] = set()  # nodes whose versions match
+        self._trusted: set[str] = set()  # nodes that have reported them
         self._numbers = itertools.count()
         self._calls: dict[int, tuple[str, Any]] = {}
         self._looked = 0.0
