@@ -141,7 +141,7 @@ class Trace:
         return not self._loops
 
     def keep_table(self, numbers: Any) -> int:
-        """Append numbers to those of all tables. Return the index of the first one."""
+        """Add a table unless an equal one is known. Return the index of its first number among those of all tables."""
         first = 0
         for one in self._tables:
             if one is numbers or (one.shape == numbers.shape and one.tobytes() == numbers.tobytes()):

@@ -29,7 +29,7 @@ class Cut(Case):
         self.nodes = []
 
     def head(self, pipeline, source, output, *words, at="127.0.0.1:0", **more):
-        """Start the head. Return it and its address for nodes."""
+        """Start the head, and find out its address for nodes."""
         if str(output).endswith(".mkv"):
             words = without_loss(words)
         process = self.began(["cut", pipeline, source, "-o", output, "--listen", at, *words],
