@@ -399,6 +399,7 @@ int Demuxer::read_packet(AVPacket& packet) {
       failed = read;
       said = messages_.take();
       given_up = std::exchange(side_, nullptr);
+      given_up->end_input();
       choose_streams(stream_->index);
       continue;
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 extern "C" {
+#include <libavcodec/avcodec.h>
 #include <libavcodec/codec_desc.h>
 }
 
@@ -27,6 +28,11 @@ bool is_lossy(AVCodecID codec) {
 
 // Whether the edit list shows a track up to its last packet and hides no packet after the first one shown.
 bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream) {
+  // Uncompressed sound counts samples, not packets.
+  if (bare_sample_bytes(*stream.codecpar) > 0 && stream.codecpar->sample_rate > 0)
+    return stream.nb_frames > 0 &&
+           stream.duration >=
+               av_rescale_q(stream.nb_frames, {1, stream.codecpar->sample_rate}, stream.time_base);
   AVStream* const indexed = container.streams[stream.index];
   const int count = avformat_index_get_entries_count(indexed);
   if (count == 0 || count != stream.nb_frames) return false;
@@ -45,7 +51,10 @@ bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream) {
 
 int bare_sample_bytes(const AVCodecParameters& codec) {
   const bool bare = codec.codec_id >= AV_CODEC_ID_FIRST_AUDIO && codec.codec_id < AV_CODEC_ID_ADPCM_IMA_QT;
-  return codec.codec_type == AVMEDIA_TYPE_AUDIO && bare ? codec.block_align : 0;
+  if (codec.codec_type != AVMEDIA_TYPE_AUDIO || !bare) return 0;
+  // Not block_align, which .mov leaves 0.
+  constexpr int bits_of_a_byte = 8;
+  return av_get_bits_per_sample(codec.codec_id) * codec.ch_layout.nb_channels / bits_of_a_byte;
 }
 
 ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& stream)
