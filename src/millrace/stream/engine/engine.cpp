@@ -1,9 +1,11 @@
 #include "millrace/stream/engine/engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <new>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -34,6 +36,14 @@ constexpr double most_unwatched = 1024;
 
 constexpr std::uint32_t end_of_stream = std::numeric_limits<std::uint32_t>::max();
 
+// Outputs of a call go on in batches of this size, so that small ones need no bookkeeping.
+std::size_t batch_bytes(std::size_t budget) {
+  return std::clamp(budget / 8, std::size_t{64} << 10, std::size_t{1} << 20);
+}
+// So many batches of one call may be in flight, and more if an output is large.
+constexpr std::uint64_t batches_in_flight = 4;
+constexpr std::uint64_t least_in_flight = 64;
+
 }  // namespace
 
 Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_token stop)
@@ -42,10 +52,13 @@ Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_tok
       waits_(program.waits() ? std::make_shared<Waits>(static_cast<Waits::Run&>(*this), program.stages.size(),
                                                        limits.trace != Trace::off)
                              : nullptr),
-      stages_(program.stages.size()), on_stop_(stop_, [this] {
-        cut_.stop();
-        heed_cut();
-      }) {
+      stages_(program.stages.size()), on_stop_(stop_,
+                                               [this] {
+                                                 cut_.stop();
+                                                 heed_cut();
+                                               }),
+      batch_(std::max<std::size_t>(batch_bytes(limits.byte_budget) / store_.token_bytes(), 1)),
+      window_(std::max(batches_in_flight * batch_, least_in_flight)) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const Stage& stage = program.stages[i];
     StageRun& run = stages_[i];
@@ -67,6 +80,8 @@ Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_tok
       run.limited.emplace(stage.options.limit, limits.alone);
     }
     run.admits = run.in_order || run.arrivals || run.limited;
+    // A call that waits must not keep an earlier item from the stage, or neither would go on.
+    run.holds_back = !(run.arrivals || run.limited) || stage.ordinal == program.ordinals;
   }
 }
 
@@ -204,6 +219,10 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
 
     std::uint32_t destination = run.next;
     if (!plain) {
+      if (out.handed_on() != 0) {
+        close_window(*token, context);
+        return nullptr;
+      }
       if (!out.children().empty()) {
         split(*token, context);
         return nullptr;
@@ -262,18 +281,24 @@ void Engine::call(const Stage& stage, StageRun& run, Token& token, Context& cont
     meter.parked_s += end_wait(token);
   const std::int64_t begun = meter.begin();
   guarded(out, [&] { stage.function->call(token.item(), out); });
-  if (!out.failed() && !out.children().empty() && !prepare_split(token, run, out)) out.fail(out_of_memory());
+  if (!out.failed() && out.handed_on() == 0 && !out.children().empty() && !prepare_split(token, run, out))
+    out.fail(out_of_memory());
   if (begun != 0) {
-    const std::int64_t ended = meter.end(begun);
+    const std::int64_t ended = meter.end(begun + out.away_ns());
     run.stride.store(static_cast<std::uint32_t>(meter.stride()), std::memory_order_relaxed);
     context.note_event(static_cast<int>(token.position) + 1, source_index(token), begun, ended);
   }
-  if (out.failed())
+  if (out.is_given_up()) {
+    static_cast<void>(out.take_error());
+    static_cast<void>(out.take_exception());
+    out.discard();
+  } else if (out.failed()) {
     heed_failure(stage, token, context);
-  else if (out.ends_stream())
+  } else if (out.ends_stream()) {
     // Like a failure, published before the turn is passed on.
     end_stream(token);
-  meter.items_out += out.count();
+  }
+  meter.items_out += out.count() - out.handed_on();
 }
 
 bool Engine::await(StageRun& run, Token& token, Context& context) {
@@ -432,18 +457,19 @@ bool Engine::prepare_split(Token& token, const StageRun& run, const Emission& ou
 
 // Bytes charged for the outputs of a call. Small amounts are free, because counting them would slow down
 // every call.
-std::size_t Engine::charge_of(std::uint64_t outputs) const {
+std::size_t Engine::charge_of(const Token& token) const {
   constexpr std::size_t little = std::size_t{64} << 10;
-  const std::size_t bytes = outputs * store_.token_bytes();
+  if (token.window) return 0;  // counted one by one
+  const std::size_t bytes = token.children * store_.token_bytes();
   return bytes < little ? 0 : bytes;
 }
 
 void Engine::split(Token& token, Context& context) {
   TokenList children = std::move(context.emission_.children());
   const std::uint64_t count = context.emission_.count();
-  if (const std::size_t bytes = charge_of(count); bytes != 0) gate_.charge(bytes);
   const std::uint32_t stages_ahead = program_->ordinals - token.first_ordinal;
   token.children = count;
+  if (const std::size_t bytes = charge_of(token); bytes != 0) gate_.charge(bytes);
   // relaxed: the carrier's own hold remains until the end of this function.
   token.holds.fetch_add(static_cast<std::uint32_t>(count) + stages_ahead, std::memory_order_relaxed);
   std::uint64_t index = 0;
@@ -469,6 +495,119 @@ void Engine::split(Token& token, Context& context) {
   release(&token, context);
 }
 
+void Engine::hand_on(Context& context) {
+  Emission& out = context.emission_;
+  Token& token = out.token();
+  StageRun& run = stages_[token.position];
+  // A call may never end by itself, so it is ended when its outputs are no longer wanted.
+  Token& output = *out.children().front();
+  output.parent = &token;
+  output.index = token.window ? token.window->handed_on : 0;
+  if (gives_up(output)) {
+    out.give_up();
+    throw std::runtime_error("the stream has ended before this output");
+  }
+  if (!context.helper || !run.holds_back) {
+    const std::size_t most = std::max(limits_.byte_budget, least_kept) / store_.token_bytes();
+    if (out.count() < most) return;
+    throw std::length_error(
+        fmt::format("hands on more than {} outputs in one call, which are kept until it returns; {}, or "
+                    "raise byte_budget",
+                    most,
+                    context.helper ? "make them in a stage in order, or in a parallel one without a limit"
+                                   : "use another strategy than 'tbb'"));
+  }
+  if (!token.window) open_window(token, run, context);
+  const std::uint64_t count = out.count() - out.handed_on();
+  context.meter(token.position).items_out += count;
+  pass_through_window(token, out.take_children(), count, context);
+
+  Emission::Suspended suspended(out);
+  // The items that the thread runs meanwhile must not go on with the source's next one.
+  const bool kept = std::exchange(context.keeps_source, false);
+  const std::int64_t begun = traced() ? now_ns() : 0;
+  context.helper->share(context);
+  await_room(token, context);
+  if (begun != 0) suspended.was_away(now_ns() - begun);
+  context.keeps_source = kept;
+  context.calls(static_cast<std::int32_t>(token.position) + 1);
+}
+
+void Engine::open_window(Token& token, const StageRun& run, Context& context) {
+  const std::uint32_t first = token.next_ordinal + (run.kind == Kind::serial_in_order ? 1 : 0);
+  const std::uint32_t stages_ahead = program_->ordinals - first;
+  auto window = std::make_unique<OutputWindow>(window_);
+  token.slots = std::make_unique<Slot[]>(window->places * stages_ahead);
+  token.window = std::move(window);
+  token.first_ordinal = first;
+  token.children = Token::any_number;
+  // relaxed: the carrier's own hold remains.
+  token.holds.fetch_add(stages_ahead, std::memory_order_relaxed);
+  for (std::uint32_t ordinal = first; ordinal < program_->ordinals; ++ordinal) {
+    InOrderStage& stage = *stages_[ordered_[ordinal]].in_order;
+    if (!stage.arrive(token, InOrderStage::Arrival::split)) continue;
+    // There is no output yet, so the turn waits for the first.
+    static_cast<void>(stage.advance_into(token, [&](Token* held) { release(held, context); }));
+  }
+}
+
+void Engine::pass_through_window(Token& token, TokenList children, std::uint64_t count, Context& context) {
+  OutputWindow& window = *token.window;
+  gate_.charge(count * store_.token_bytes());
+  // relaxed: the carrier's own hold remains, and the outputs are still in this thread's hands.
+  token.holds.fetch_add(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
+  window.in_flight.fetch_add(count, std::memory_order_relaxed);
+  for (Token* child = children.front(); child; child = child->next) {
+    child->parent = &token;
+    child->index = window.handed_on++;
+    child->next_ordinal = token.first_ordinal;
+    ++context.meter(child->position).arrived;
+  }
+  TokenList ready = std::exchange(context.ready, {});
+  for (Token* child = children.front(); child; child = child->next)
+    pass_over(*child, program_->ordinal_at(child->position), context);
+  children.append(std::move(ready));
+  context.ready.prepend(std::move(children));
+}
+
+void Engine::close_window(Token& token, Context& context) {
+  Emission& out = context.emission_;
+  const std::uint64_t count = out.count() - out.handed_on();
+  if (count != 0) pass_through_window(token, out.take_children(), count, context);
+  const auto release_hold = [&](Token* held) { release(held, context); };
+  for (std::uint32_t ordinal = token.first_ordinal; ordinal < program_->ordinals; ++ordinal) {
+    InOrderStage& stage = *stages_[ordered_[ordinal]].in_order;
+    if (!stage.arrive_at_end(token)) continue;
+    Token* const enabled = stage.advance(token.parent, token.index, release_hold);
+    release(&token, context);
+    if (enabled) become_ready(enabled, context);
+  }
+  release(&token, context);
+}
+
+// If none of the call's outputs is in flight, one more batch may always go on. So the first item that has not
+// ended is never held back.
+inline bool Engine::has_room(const Token& token) const {
+  // acquire: see OutputWindow.
+  const std::uint64_t in_flight = token.window->in_flight.load(std::memory_order_acquire);
+  return in_flight == 0 || (in_flight + batch_ <= window_ &&
+                            gate_.bytes_in_flight() + batch_ * store_.token_bytes() <= limits_.byte_budget);
+}
+
+void Engine::await_room(Token& token, Context& context) {
+  // Tokens become ready without a word to the calls that wait, because that would slow down those that do
+  // not. So a call looks for them at this interval, and is told only of room.
+  constexpr std::chrono::milliseconds interval{1};
+  while (!has_room(token)) {
+    if (Token* const other = context.helper->find(token)) {
+      context.helper->run(other, context);
+      continue;
+    }
+    std::unique_lock lock(room_mutex_);
+    if (!has_room(token)) room_made_.wait_for(lock, interval);
+  }
+}
+
 void Engine::release(Token* token, Context& context) {
   while (token) {
     // acquire and release: the thread that ends the token sees the writes of all its holders. A thread that
@@ -478,11 +617,26 @@ void Engine::release(Token* token, Context& context) {
       return;
     Token* const parent = token->parent;
     const std::size_t bytes = token->bytes;
-    if (const std::size_t handed_on = charge_of(token->children); handed_on != 0) gate_.give_back(handed_on);
+    if (const std::size_t handed_on = charge_of(*token); handed_on != 0) gate_.give_back(handed_on);
     context.tokens_.recycle(token);
-    if (!parent) retire(bytes, context);
+    if (!parent)
+      retire(bytes, context);
+    else if (parent->window) [[unlikely]]
+      leave_window(*parent->window);
     token = parent;
   }
+}
+
+// The hold of the output keeps the window.
+void Engine::leave_window(OutputWindow& window) {
+  gate_.give_back(store_.token_bytes());
+  const std::uint64_t left = window.in_flight.fetch_sub(1, std::memory_order_acq_rel) - 1;
+  if (limits_.alone || left % batch_ != 0) return;
+  // Not between the check and the wait of await_room().
+  {
+    const std::lock_guard lock(room_mutex_);
+  }
+  room_made_.notify_all();
 }
 
 inline void Engine::retire(std::size_t bytes, Context& context) {
@@ -585,9 +739,7 @@ void Engine::look(LiveReport& report) const {
 }
 
 Engine::Context::Context(Engine& engine, int thread)
-    : engine_(&engine), tokens_(engine.store_),
-      emission_(*engine.program_, tokens_,
-                std::max(engine.limits_.byte_budget, least_handed_on) / engine.store_.token_bytes()),
+    : engine_(&engine), tokens_(engine.store_), emission_(*engine.program_, tokens_, *this, engine.batch_),
       meters_(engine.program_->stages.size() + 1), thread_(thread) {
   if (!engine.traced()) return;
   for (StageMeter& meter : meters_)

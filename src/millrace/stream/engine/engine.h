@@ -25,6 +25,7 @@
 #include "millrace/stream/run/run_report.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -56,6 +57,27 @@ class Engine final : private Waits::Run {
  public:
   // One thread's view of the run.
   class Context;
+
+  // What a thread does while its call waits for room for more outputs. A strategy sets one for each context.
+  // Calls of a context without one keep their outputs until they return.
+  //
+  // The thread must be able to find every token that is in no other thread's hands and that comes before the
+  // call's token or descends from it. Other tokens must not be run, or they would wait for the call.
+  class Helper {
+   public:
+    // Takes over context.ready and heeds the context's flags. Does not wait.
+    virtual void share(Context& context) noexcept = 0;
+    // A token that is_before_or_below(token, call). Null if there is none now.
+    [[nodiscard]] virtual Token* find(const Token& call) noexcept = 0;
+    // Steps a found token, and shares it if it can go on.
+    virtual void run(Token* token, Context& context) noexcept = 0;
+
+   protected:
+    Helper() = default;
+    ~Helper() = default;
+    Helper(const Helper&) = default;
+    Helper& operator=(const Helper&) = default;
+  };
 
   Engine(const Program& program, const EngineLimits& limits, std::stop_token stop);
   Engine(const Engine&) = delete;
@@ -99,8 +121,8 @@ class Engine final : private Waits::Run {
   // with the next item.
   [[nodiscard]] Token* step(Token* token, Context& context, std::uint32_t last) noexcept;
 
-  // Outputs of one call up to this size are always allowed, so that small ones need no bookkeeping.
-  static constexpr std::size_t least_handed_on = std::size_t{256} << 20;
+  // If the outputs of a call must be kept until it returns, this many bytes of them are always allowed.
+  static constexpr std::size_t least_kept = std::size_t{256} << 20;
 
   [[nodiscard]] SourceGate& gate() { return gate_; }
   [[nodiscard]] const Program& program() const { return *program_; }
@@ -144,6 +166,7 @@ class Engine final : private Waits::Run {
     bool maps = false;       // most calls are StageFunction::map()
     std::uint8_t moves = 1;  // the output is in the other area than the item
     bool blocking = false;
+    bool holds_back = false;  // calls may wait for room for more outputs
     std::uint32_t next = 0;
     std::uint32_t ordinal = 0;
     const Stage* stage = nullptr;
@@ -182,8 +205,16 @@ class Engine final : private Waits::Run {
   void become_ready(Token* token, Context& context);
   // Allocates what split() needs after the call has returned. False if memory runs out.
   [[nodiscard]] bool prepare_split(Token& token, const StageRun& run, const Emission& out) const noexcept;
-  [[nodiscard]] std::size_t charge_of(std::uint64_t outputs) const;
+  [[nodiscard]] std::size_t charge_of(const Token& token) const;
   void split(Token& token, Context& context);
+  // The outputs of a call that go on before it has returned. See README.md.
+  void hand_on(Context& context);
+  void open_window(Token& token, const StageRun& run, Context& context);
+  void pass_through_window(Token& token, TokenList children, std::uint64_t count, Context& context);
+  void close_window(Token& token, Context& context);
+  [[nodiscard]] bool has_room(const Token& token) const;
+  void await_room(Token& token, Context& context);
+  void leave_window(OutputWindow& window);
   void release(Token* token, Context& context);
   void retire(std::size_t bytes, Context& context);
 
@@ -206,12 +237,18 @@ class Engine final : private Waits::Run {
   // Declared after the members it touches, which must exist if a stop comes during construction.
   std::stop_callback<std::function<void()>> on_stop_;
 
+  // Outputs that a call may keep before some go on, and how many of them may be in flight.
+  std::size_t batch_;
+  std::uint64_t window_;
+  std::mutex room_mutex_;
+  std::condition_variable room_made_;
+
   mutable std::mutex contexts_mutex_;  // guards the list
   std::vector<std::unique_ptr<Context>> contexts_;
 };
 
 // On its own cache lines, like everything that a thread writes for each item.
-class alignas(128) Engine::Context {
+class alignas(128) Engine::Context final : private Emission::Relay {
  public:
   Context(Engine& engine, int thread);
   static void* operator new(std::size_t bytes) { return new_aligned(bytes, alignof(Context)); }
@@ -226,6 +263,8 @@ class alignas(128) Engine::Context {
   int burst = 1;
   // The source is kept for the thread.
   bool keeps_source = false;
+  // Valid while the thread makes calls; may be null.
+  Helper* helper = nullptr;
 
   // The meters of the stage at `position` and of the source.
   [[nodiscard]] StageMeter& meter(std::size_t position) { return meters_[position + 1]; }
@@ -244,6 +283,7 @@ class alignas(128) Engine::Context {
   void calls(std::int32_t what) { calls_.store(what, std::memory_order_relaxed); }
 
   void note_event(int stage, std::uint64_t item, std::int64_t begun_ns, std::int64_t ended_ns);
+  void hand_on(Emission& /*emission*/) override { engine_->hand_on(*this); }
 
   Engine* engine_;
   TokenStore::Cache tokens_;

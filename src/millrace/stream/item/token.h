@@ -1,9 +1,12 @@
 // Token: carries an item through the stages and marks its place in the order of the stream.
 #pragma once
 
+#include "millrace/stream/item/output_window.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 namespace millrace::stream {
@@ -51,9 +54,13 @@ struct Token {
 
   // Set by a split. There is one slot for each child and each in-order stage from `first_ordinal` on. The
   // slots of one stage are contiguous.
-  std::uint64_t children = 0;
   std::uint32_t first_ordinal = 0;
+  std::uint64_t children = 0;  // any_number if the split has a window
   std::unique_ptr<Slot[]> slots;
+  // Set if outputs go on before the call has returned. There are then as many slots for each stage as the
+  // window has places, and numbers share them.
+  std::unique_ptr<OutputWindow> window;
+  static constexpr std::uint64_t any_number = std::numeric_limits<std::uint64_t>::max();
 
   // A call reads its input from one area and builds its output in the other, so items are not moved twice.
   [[nodiscard]] void* item() { return area(half); }
@@ -71,6 +78,28 @@ struct Token {
 }
 [[nodiscard]] inline Token* token_at(std::uintptr_t address) {
   return reinterpret_cast<Token*>(address);  // NOLINT(performance-no-int-to-ptr): made by address_of()
+}
+
+// Whether `token` comes before `other` in the order of the stream, or descends from it. Tokens whose order is
+// not decided by their numbers (the same token, or an ancestor) do not.
+[[nodiscard]] inline bool is_before_or_below(const Token& token, const Token& other) {
+  const auto depth_of = [](const Token* of) {
+    int depth = 0;
+    for (; of->parent; of = of->parent)
+      ++depth;
+    return depth;
+  };
+  const Token* a = &token;
+  const Token* b = &other;
+  const int below = depth_of(a) - depth_of(b);
+  for (int i = below; i > 0; --i)
+    a = a->parent;
+  for (int i = below; i < 0; ++i)
+    b = b->parent;
+  if (a == b) return below > 0;
+  for (; a->parent != b->parent; a = a->parent)
+    b = b->parent;
+  return a->index < b->index;
 }
 
 // The sequence number of the source item that the token descends from.

@@ -42,6 +42,17 @@ class TokenList {
     if (!first_) last_ = nullptr;
     return token;
   }
+  // The first token for which `matches` is true. Null if there is none.
+  template <class Matches> [[nodiscard]] Token* pop_first(const Matches& matches) {
+    Token* before = nullptr;
+    for (Token* token = first_; token; before = std::exchange(token, token->next)) {
+      if (!matches(*token)) continue;
+      (before ? before->next : first_) = token->next;
+      if (last_ == token) last_ = before;
+      return token;
+    }
+    return nullptr;
+  }
   // Moves all of `other` to the end, in order. `other` is empty afterwards.
   void append(TokenList&& other) {
     if (other.empty()) return;

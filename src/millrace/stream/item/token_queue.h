@@ -53,6 +53,24 @@ class TokenQueue {
     return tokens_.empty() ? nullptr : take(lock);
   }
 
+  // The first token for which `matches` is true. Null if there is none.
+  template <class Matches> [[nodiscard]] Token* try_pop_if(const Matches& matches) {
+    std::unique_lock lock(mutex_);
+    Token* const token = tokens_.pop_first(matches);
+    if (!token) return nullptr;
+    taken(lock);
+    return token;
+  }
+
+  // From now on there is always room.
+  void lift_capacity() {
+    {
+      const std::lock_guard lock(mutex_);
+      capacity_ = unbounded;
+    }
+    not_full_.notify_all();
+  }
+
   // Waits for a token. Returns null if the queue is closed and empty.
   [[nodiscard]] Token* pop() {
     std::unique_lock lock(mutex_);
@@ -84,14 +102,18 @@ class TokenQueue {
   }
   [[nodiscard]] Token* take(std::unique_lock<std::mutex>& lock) {
     Token* const token = tokens_.pop_front();
-    --size_;
-    lock.unlock();
-    if (capacity_ != unbounded) not_full_.notify_one();
+    taken(lock);
     return token;
   }
+  void taken(std::unique_lock<std::mutex>& lock) {
+    --size_;
+    const bool had_limit = capacity_ != unbounded;
+    lock.unlock();
+    if (had_limit) not_full_.notify_one();
+  }
 
-  const std::size_t capacity_;
   mutable std::mutex mutex_;
+  std::size_t capacity_;
   std::condition_variable not_empty_;
   std::condition_variable not_full_;
   TokenList tokens_;

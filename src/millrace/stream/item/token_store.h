@@ -53,6 +53,7 @@ class TokenStore {
       if (token->children != 0) {
         token->children = 0;
         token->slots.reset();
+        token->window.reset();
       }
       token->next = std::exchange(free_, token);
       if (++count_ == 2 * batch) give_some();

@@ -20,7 +20,8 @@ namespace millrace::stream {
 // turn.
 class InOrderStage {
  public:
-  enum class Arrival : std::uintptr_t { item = 0, absent = 2, split = 4 };
+  // `end`: of a split with a window, at the number after its last child.
+  enum class Arrival : std::uintptr_t { item = 0, absent = 2, split = 4, end = 6 };
 
   // `ordinal`: number of in-order stages before this one. At most `tokens` source numbers are in flight.
   // `alone`: one thread makes all calls.
@@ -33,15 +34,12 @@ class InOrderStage {
   // Returns true if the turn is here. The caller then has it and must pass it on. Otherwise the token is left
   // to the thread that brings the turn, and may be gone when the call returns.
   [[nodiscard]] bool arrive(Token& token, Arrival as) {
-    Slot& slot = slot_at(token.parent, token.index);
-    // acquire, here and below: the writes of the stage's previous call, on any thread.
-    std::uintptr_t found = slot.load(std::memory_order_acquire);
-    // Releases the token and its item to the thread that brings the turn.
-    if (found == none && leave_mark(slot, address_of(token) | static_cast<std::uintptr_t>(as), found))
-      return false;
-    // relaxed: the slot is used again only for a number that is issued after this one has retired.
-    slot.store(none, std::memory_order_relaxed);
-    return true;
+    return arrive_at(slot_at(token.parent, token.index), token, as);
+  }
+
+  // The same for the end of a split that has a window. The turn that was here goes on behind `split`.
+  [[nodiscard]] bool arrive_at_end(Token& split) {
+    return arrive_at(slot_at(&split, split.window->handed_on), split, Arrival::end);
   }
 
   // Passes the turn on from the number (parent, index). Returns the token that waits at the new position and
@@ -73,6 +71,11 @@ class InOrderStage {
         parent = token;
         index = before_first;
         break;
+      case Arrival::end:
+        index = token->index;
+        parent = token->parent;
+        release(token);
+        break;
       }
     }
   }
@@ -98,6 +101,17 @@ class InOrderStage {
     return size;
   }
 
+  [[nodiscard]] bool arrive_at(Slot& slot, Token& token, Arrival as) {
+    // acquire, here and below: the writes of the stage's previous call, on any thread.
+    std::uintptr_t found = slot.load(std::memory_order_acquire);
+    // Releases the token and its item to the thread that brings the turn.
+    if (found == none && leave_mark(slot, address_of(token) | static_cast<std::uintptr_t>(as), found))
+      return false;
+    // relaxed: the slot is used again only for a number that is issued after this one has retired.
+    slot.store(none, std::memory_order_relaxed);
+    return true;
+  }
+
   // Leaves the mark of the first to arrive. False if the other was faster; `found` is then its mark.
   bool leave_mark(Slot& slot, std::uintptr_t mark, std::uintptr_t& found) const {
     if (alone_) {
@@ -109,7 +123,10 @@ class InOrderStage {
 
   [[nodiscard]] Slot& slot_at(Token* parent, std::uint64_t index) const {
     if (!parent) return ring_[index & mask_];
-    return parent->slots[(ordinal_ - parent->first_ordinal) * parent->children + index];
+    const std::uint64_t row = ordinal_ - parent->first_ordinal;
+    if (const OutputWindow* const window = parent->window.get())
+      return parent->slots[row * window->places + window->place_of(index)];
+    return parent->slots[row * parent->children + index];
   }
 
   std::uint32_t ordinal_;

@@ -25,28 +25,24 @@ Token* Emission::new_child(std::uint32_t destination) {
 }
 
 void* Emission::place_further(std::uint32_t destination) {
-  if (count_ >= most_outputs_)
-    throw std::length_error(
-        fmt::format("hands on more than {} outputs in one call, which are kept until it "
-                    "returns; make them in the source, one at a time, or raise byte_budget",
-                    most_outputs_));
-  if (children_.empty()) {
+  if (children_.empty() && handed_on_ == 0) {
     Token* const first = new_child(first_destination_);
     program_->stages[first_destination_].input.relocate(token_->other_area(), first->item());
     first->has_item = true;
   }
+  if (count_ - handed_on_ >= batch_) relay_->hand_on(*this);
   return new_child(destination)->item();
 }
 
 void Emission::discard() {
-  if (children_.empty() && count_ == 1)
+  if (children_.empty() && count_ == 1 && handed_on_ == 0)
     program_->stages[first_destination_].input.destroy(token_->other_area());
   while (Token* const child = children_.pop_front()) {
     if (child->has_item) program_->stages[child->position].input.destroy(child->item());
     child->has_item = false;
     tokens_->recycle(child);
   }
-  count_ = 0;
+  count_ = handed_on_;
 }
 
 }  // namespace millrace::stream

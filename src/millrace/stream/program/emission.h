@@ -19,20 +19,37 @@ namespace millrace::stream {
 
 class Program;
 
-// Outputs are kept until the call returns. A single output stays with the call's token, in the area not used
-// by its input, so a one-to-one stage creates no tokens. Each thread has one Emission and reuses it for every
-// call.
+// Outputs are kept until the call returns, or until there are so many that some must go on before. A single
+// output stays with the call's token, in the area not used by its input, so a one-to-one stage creates no
+// tokens. Each thread has one Emission and reuses it for every call.
 class MILLRACE_EXPORT Emission {
  public:
-  // most_outputs: maximum for one call. The call fails if it emits more.
-  Emission(const Program& program, TokenStore::Cache& tokens, std::size_t most_outputs)
-      : program_(&program), tokens_(&tokens), most_outputs_(most_outputs) {}
+  // Decides what becomes of many outputs.
+  class Relay {
+   public:
+    // Called before the call of `emission` makes another output, if it keeps `batch` outputs or more. Takes
+    // the children and returns when there is room for as many again, or leaves them there. May throw, which
+    // fails the call.
+    virtual void hand_on(Emission& emission) = 0;
+
+   protected:
+    Relay() = default;
+    ~Relay() = default;
+    Relay(const Relay&) = default;
+    Relay& operator=(const Relay&) = default;
+  };
+
+  Emission(const Program& program, TokenStore::Cache& tokens, Relay& relay, std::size_t batch)
+      : program_(&program), tokens_(&tokens), relay_(&relay), batch_(batch) {}
 
   // Starts a call on the item of `token`. Its outputs go to stage `next` by default.
   void begin(Token& token, std::uint32_t next) {
     token_ = &token;
     next_ = next;
     count_ = 0;
+    handed_on_ = 0;
+    away_ns_ = 0;
+    given_up_ = false;
     ends_stream_ = false;
   }
 
@@ -65,9 +82,13 @@ class MILLRACE_EXPORT Emission {
     thrown_ = std::move(thrown);
   }
 
-  // For the runtime, after the call. Several outputs are in children(). If that is empty, the single one is
-  // in the token's other area.
+  // For the runtime, after the call. Several outputs are in children(). If that is empty and none was handed
+  // on, the single one is in the token's other area.
   [[nodiscard]] std::size_t count() const { return count_; }
+  // How many of them have gone on already.
+  [[nodiscard]] std::size_t handed_on() const { return handed_on_; }
+  // The part of the call that was spent on other tokens, if the run is traced.
+  [[nodiscard]] std::int64_t away_ns() const { return away_ns_; }
   [[nodiscard]] std::uint32_t first_destination() const { return first_destination_; }
   [[nodiscard]] bool ends_stream() const { return ends_stream_; }
   [[nodiscard]] bool failed() const { return failed_; }
@@ -80,8 +101,43 @@ class MILLRACE_EXPORT Emission {
   [[nodiscard]] std::exception_ptr take_exception() { return std::exchange(thrown_, nullptr); }
   // The outputs, each with its item and position. The runtime takes them from this list.
   [[nodiscard]] TokenList& children() { return children_; }
-  // Destroys the outputs.
+  // Marks the call as ended because nobody wants its outputs.
+  void give_up() { given_up_ = true; }
+  [[nodiscard]] bool is_given_up() const { return given_up_; }
+  // Destroys the outputs that have not gone on.
   void discard();
+
+  // For a Relay: the token of the call.
+  [[nodiscard]] Token& token() { return *token_; }
+  // Takes the children.
+  [[nodiscard]] TokenList take_children() {
+    handed_on_ = count_;
+    return std::exchange(children_, {});
+  }
+  // Lets the thread make other calls for the lifetime of this object.
+  class Suspended {
+   public:
+    explicit Suspended(Emission& emission)
+        : emission_(&emission), token_(emission.token_), next_(emission.next_), count_(emission.count_),
+          ends_stream_(emission.ends_stream_), away_ns_(emission.away_ns_) {}
+    ~Suspended() {
+      emission_->begin(*token_, next_);
+      emission_->count_ = emission_->handed_on_ = count_;
+      emission_->ends_stream_ = ends_stream_;
+      emission_->away_ns_ = away_ns_;
+    }
+    Suspended(const Suspended&) = delete;
+    Suspended& operator=(const Suspended&) = delete;
+    void was_away(std::int64_t duration_ns) { away_ns_ += duration_ns; }
+
+   private:
+    Emission* emission_;
+    Token* token_;
+    std::uint32_t next_;
+    std::size_t count_;
+    bool ends_stream_;
+    std::int64_t away_ns_;
+  };
 
  private:
   [[nodiscard]] void* place_further(std::uint32_t destination);
@@ -89,16 +145,20 @@ class MILLRACE_EXPORT Emission {
 
   const Program* program_;
   TokenStore::Cache* tokens_;
-  std::size_t most_outputs_;
+  Relay* relay_;
+  std::size_t batch_;
   Token* token_ = nullptr;
   std::uint32_t next_ = 0;
   std::uint32_t first_destination_ = 0;
   std::size_t count_ = 0;
+  std::size_t handed_on_ = 0;
+  std::int64_t away_ns_ = 0;
+  bool given_up_ = false;
   bool ends_stream_ = false;
   bool failed_ = false;
   Error error_;
   std::exception_ptr thrown_;
-  // Empty if there is at most one output.
+  // Empty if there is at most one output, and if all have gone on.
   TokenList children_;
 };
 

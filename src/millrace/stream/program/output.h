@@ -13,9 +13,16 @@
 namespace millrace::stream {
 
 // Valid during one call of a stage's function. Outputs go on after the call has returned, in the order of
-// emission, whether to the next stage or to ports. If the call fails, they are discarded. They share the byte
-// charge of the source item that they descend from, so unbounded multiplication of data belongs in the
-// source. Not thread-safe.
+// emission, whether to the next stage or to ports. If the call fails, they are discarded. Not thread-safe.
+//
+// If a call makes many outputs (an eighth of RunOptions::byte_budget, 64 KiB to 1 MiB), emit() passes them on
+// and waits for room. Outputs that have gone on are not discarded. The thread runs other items meanwhile,
+// also with the same function if the stage is parallel, so hold no lock and use no thread-local variable
+// across emit(). If the stream has ended before the next output, emit() throws, which ends the call.
+//
+// Some calls keep all outputs until they return, and fail if these exceed both the byte budget and 256 MiB:
+// those of stages that take items as they come or have a limit, if a stage in order follows, and all calls
+// with the strategy `tbb`.
 template <class U> class Output {
  public:
   explicit Output(Emission& emission) : emission_(&emission) {}

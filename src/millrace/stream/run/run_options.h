@@ -50,8 +50,8 @@ struct RunOptions {
   int tokens = 0;
   // Bytes of source items in flight above which the source waits. So at most one item more than this is in
   // flight, and a single item is always allowed, however large. Sizes come from the source's `bytes`; without
-  // it, every item counts sizeof(T). Large outputs of a single call count too. A call fails if its outputs
-  // exceed both this and 256 MiB.
+  // it, every item counts sizeof(T). Many outputs of a single call count too, each with the size of its type:
+  // the call waits inside emit() for room (see Output).
   std::size_t byte_budget = std::size_t{128} << 20;
   // Capacity of each queue of `pools`, `oversubscribed` and `collapsed`: 1 to most_tokens.
   int queue_depth = 20;

@@ -79,7 +79,27 @@ bool BlockingLanes::take(Token* token) noexcept {
   return true;
 }
 
+// What a thread of a lane does while its call waits for room: only calls of its own stage.
+class BlockingLanes::Helper final : public Engine::Helper {
+ public:
+  Helper(BlockingLanes& lanes, Lane& lane) : lanes_(&lanes), lane_(&lane) {}
+
+  void share(Engine::Context& context) noexcept override { lanes_->results_(nullptr, context); }
+  [[nodiscard]] Token* find(const Token& call) noexcept override {
+    return lane_->queue.try_pop_if([&](const Token& token) { return is_before_or_below(token, call); });
+  }
+  void run(Token* token, Engine::Context& context) noexcept override {
+    lanes_->results_(lanes_->engine_->step(token, context, token->position), context);
+  }
+
+ private:
+  BlockingLanes* lanes_;
+  Lane* lane_;
+};
+
 void BlockingLanes::serve(Lane& lane, Engine::Context& context) {
+  Helper helper(*this, lane);
+  context.helper = &helper;
   while (Token* const token = lane.queue.pop())
     results_(engine_->step(token, context, token->position), context);
 }

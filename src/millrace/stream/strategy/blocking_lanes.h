@@ -51,6 +51,7 @@ class BlockingLanes {
 
   // Whether the lane has a thread. Creates one if tokens outnumber the waiting threads.
   [[nodiscard]] bool staff(Lane& lane) noexcept;
+  class Helper;
   void serve(Lane& lane, Engine::Context& context);
   void serve_source(Engine::Context& context);
 

@@ -63,26 +63,80 @@ class PoolsRun {
     }
   }
 
+  // The tokens of a thread that it has yet to step, and what it does with them while its call waits for room.
+  class Stack final : public Engine::Helper {
+   public:
+    Stack(PoolsRun& run, std::size_t segment, StageMeter& meter)
+        : run_(&run), segment_(segment), meter_(&meter) {}
+
+    [[nodiscard]] Token* pop() { return tokens_.pop_front(); }
+    void push(Token* token) { tokens_.push_front(token); }
+    void push(TokenList&& tokens) { tokens_.prepend(std::move(tokens)); }
+
+    void share(Engine::Context& context) noexcept override {
+      run_->lift_capacities();
+      while (Token* const token = context.ready.pop_front()) {
+        if (run_->segment_of_[token->position] == segment_)
+          mine_.push_back(token);
+        else
+          run_->pass_on(token, *meter_);
+      }
+      tokens_.prepend(std::move(mine_));
+      run_->heed_flags(context);
+    }
+    [[nodiscard]] Token* find(const Token& call) noexcept override {
+      const auto may_run = [&](const Token& token) { return is_before_or_below(token, call); };
+      while (Token* const token = tokens_.pop_first(may_run)) {
+        if (run_->segment_of_[token->position] == segment_) return token;
+        run_->pass_on(token, *meter_);
+      }
+      return run_->queues_[segment_].try_pop_if(may_run);
+    }
+    void run(Token* token, Engine::Context& context) noexcept override {
+      Token* const continued = run_->step(token, segment_, context);
+      if (continued) context.ready.push_front(continued);
+      share(context);
+    }
+
+   private:
+    PoolsRun* run_;
+    std::size_t segment_;
+    StageMeter* meter_;
+    TokenList tokens_;
+    TokenList mine_;
+  };
+
+  Token* step(Token* token, std::size_t segment, Engine::Context& context) {
+    return engine_.step(token, context, static_cast<std::uint32_t>(segments_[segment].last));
+  }
+
+  // A thread that waits for a queue could not run the tokens that calls wait for. When calls wait, the bounds
+  // of tokens and bytes in flight must do.
+  void lift_capacities() {
+    if (lifted_.exchange(true, std::memory_order_relaxed)) return;
+    for (TokenQueue& queue : queues_)
+      queue.lift_capacity();
+  }
+
   void serve(std::size_t segment, Engine::Context& context) {
     StageMeter& meter = context.meter(segments_[segment].first);
-    TokenList stack;
+    Stack stack(*this, segment, meter);
+    context.helper = &stack;
     for (;;) {
       Token* token = nullptr;
       meter.starved_s += engine_.timed([&] { token = queues_[segment].pop(); });
       if (!token) return;
       context.meter(token->position).queued_s += Engine::end_wait(*token);
-      stack.push_front(token);
+      stack.push(token);
       // Depth first within the segment, so that early items leave early and few are in progress.
-      while (!stack.empty()) {
-        token = stack.pop_front();
+      while ((token = stack.pop()) != nullptr) {
         if (segment_of_[token->position] != segment) {
           pass_on(token, meter);
           continue;
         }
-        Token* const continued =
-            engine_.step(token, context, static_cast<std::uint32_t>(segments_[segment].last));
-        stack.prepend(std::move(context.ready));
-        if (continued) stack.push_front(continued);
+        Token* const continued = step(token, segment, context);
+        stack.push(std::move(context.ready));
+        if (continued) stack.push(continued);
         heed_flags(context);
       }
     }
@@ -115,6 +169,7 @@ class PoolsRun {
   const std::vector<Segment>& segments_;
   std::vector<std::size_t> segment_of_;  // by stage
   std::deque<TokenQueue> queues_;        // by segment
+  std::atomic<bool> lifted_ = false;     // relaxed: publishes nothing
   std::atomic<bool> is_drained_ = false;
   std::latch drained_{1};
   std::vector<std::thread> threads_;

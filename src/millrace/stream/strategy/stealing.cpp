@@ -70,6 +70,8 @@ class StealingRun {
     start_blocking_source(context);
     SourcePace pace;
     WorkDeque& own = deques_[worker];
+    Helper helper(*this, worker);
+    context.helper = &helper;
     bool searching = false;
     bool took_over = false;
     while (!done_.load(std::memory_order_acquire)) {
@@ -94,21 +96,56 @@ class StealingRun {
       if (searching) idle_.end_search([&] { return work_left() || is_unwatched(); });
       searching = false;
       while (token) {
-        if (engine_.stage_of(*token).options.blocking && lanes_.take(token)) {
-          token = nullptr;
-        } else {
-          token = engine_.step(token, context, everything);
-          // The token whose turn has come goes first. A serial stage that is idle holds up everything after
-          // it, while other workers can do this token's next stage at once.
-          if (token && !context.ready.empty() && !engine_.stage_of(*token).options.blocking)
-            own.push(std::exchange(token, nullptr));
-          hand_out(context, own);
-        }
+        token = step(token, context, own);
         if (!token) token = own.pop();
       }
     }
     if (searching) idle_.end_search([] { return false; });
   }
+
+  // Returns the token if this worker should step it again at once.
+  Token* step(Token* token, Engine::Context& context, WorkDeque& own) {
+    if (engine_.stage_of(*token).options.blocking && lanes_.take(token)) return nullptr;
+    token = engine_.step(token, context, everything);
+    // The token whose turn has come goes first. A serial stage that is idle holds up everything after it,
+    // while other workers can do this token's next stage at once.
+    if (token && !context.ready.empty() && !engine_.stage_of(*token).options.blocking)
+      own.push(std::exchange(token, nullptr));
+    hand_out(context, own);
+    return token;
+  }
+
+  // What a worker does while its call waits for room.
+  class Helper final : public Engine::Helper {
+   public:
+    Helper(StealingRun& run, std::size_t worker) : run_(&run), worker_(worker) {}
+
+    void share(Engine::Context& context) noexcept override { run_->hand_out(context, own()); }
+    [[nodiscard]] Token* find(const Token& call) noexcept override {
+      const auto may_run = [&](const Token& token) { return is_before_or_below(token, call); };
+      while (Token* const token = own().pop()) {
+        if (may_run(*token)) return token;
+        run_->pass_to_all(token);
+      }
+      if (Token* const token = run_->take_injected_if(may_run)) return token;
+      for (std::size_t i = 1; i < run_->deques_.size(); ++i) {
+        Token* const token = run_->deques_[(worker_ + i) % run_->deques_.size()].steal();
+        if (token && may_run(*token)) return token;
+        if (token) run_->pass_to_all(token);
+      }
+      return nullptr;
+    }
+    void run(Token* token, Engine::Context& context) noexcept override {
+      while (token)
+        token = run_->step(token, context, own());
+    }
+
+   private:
+    [[nodiscard]] WorkDeque& own() { return run_->deques_[worker_]; }
+
+    StealingRun* run_;
+    std::size_t worker_;
+  };
 
   // Called by every worker; the first one starts it. Not earlier, because the team must have agreed to run:
   // the source's items need workers.
@@ -186,6 +223,13 @@ class StealingRun {
     // relaxed: a stale value costs one round of searching for work.
     if (injected_count_.load(std::memory_order_relaxed) == 0) return nullptr;
     Token* const token = injected_.try_pop();
+    if (token) injected_count_.fetch_sub(1, std::memory_order_relaxed);
+    return token;
+  }
+
+  template <class Matches> Token* take_injected_if(const Matches& matches) {
+    if (injected_count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    Token* const token = injected_.try_pop_if(matches);
     if (token) injected_count_.fetch_sub(1, std::memory_order_relaxed);
     return token;
   }
