@@ -200,6 +200,34 @@ static void test_threads_are_bound_in_turn_while_it_is_on(void) {
   millrace_dispatch_free(NULL);
 }
 
+static void test_the_threads_that_watch_are_not_among_those_of_the_caller(void) {
+  sem_t never;
+  sem_init(&never, 0, 0);
+  millrace_dispatch* dispatch = millrace_dispatch_new();
+  millrace_dispatch* other = millrace_dispatch_new();
+  EXPECT(dispatch != NULL && other != NULL);
+  EXPECT(millrace_dispatch_on(dispatch, 0) == 0);
+  EXPECT(millrace_dispatch_on(other, 0) == 0);
+  EXPECT(millrace_dispatch_get_nr_threads(0) == 0);
+  EXPECT(millrace_dispatch_get_nr_threads(getpid()) == 0);
+  pthread_t thread;
+  pthread_create(&thread, NULL, wait_for_post, &never);
+  EXPECT(millrace_dispatch_get_nr_threads(0) == 1);
+  for (int i = 0; i < 5000 && millrace_dispatch_bound(dispatch) < 1; ++i)
+    sleep_ms(1);
+  millrace_dispatch_off(other);
+  millrace_dispatch_off(dispatch);
+  EXPECT(millrace_dispatch_bound(dispatch) == 1);
+  cpu_set_t mask;
+  EXPECT(pthread_getaffinity_np(thread, sizeof mask, &mask) == 0);
+  EXPECT(CPU_COUNT(&mask) == 1 && CPU_ISSET(millrace_dispatch_core(dispatch, 0), &mask));
+  sem_post(&never);
+  pthread_join(thread, NULL);
+  sem_destroy(&never);
+  millrace_dispatch_free(other);
+  millrace_dispatch_free(dispatch);
+}
+
 static void test_waiting_ends_for_what_is_no_child_or_nothing(void) {
   int ends[2];
   EXPECT(pipe(ends) == 0);
@@ -268,11 +296,16 @@ int main(int argc, char** argv) {
   test_a_thread_is_bound_or_left_alone();
   test_threads_of_a_bound_main_have_the_cores_that_it_had();
   test_threads_are_bound_in_turn_while_it_is_on();
+  test_the_threads_that_watch_are_not_among_those_of_the_caller();
   test_waiting_ends_for_what_is_no_child_or_nothing();
   test_waiting_for_a_group_or_oneself_is_refused();
   test_without_a_dispatch_nothing_is_done();
   expect_lines(argv[1], "echo dispatched", "dispatched", 1);
   const cpu_set_t allowed = allowed_here();
+  /* -m pins the main thread soon after it began: its list of CPUs then has no comma or dash. */
+  expect_lines(argv[1],
+               "-m sh -c 'until grep Cpus_allowed_list /proc/$$/status | grep -v \"[,-]\"; do :; done'",
+               "Cpus_allowed_list", 1);
   expect_lines(argv[2], "", "thread", 4);
   if (CPU_COUNT(&allowed) > 1) expect_lines(argv[2], "", ": 1 CPU\n", 2);
   if (failures == 0) printf("dispatch: all well\n");

@@ -24,6 +24,9 @@ struct millrace_dispatch {
   pthread_mutex_t mutex; /* guards the members below */
   int is_on;
   pthread_t watcher;
+  int watches;            /* the watcher has begun */
+  pthread_cond_t watched; /* signalled then */
+  struct millrace_own_thread own;
   pid_t bound_first; /* the first thread pinned by a call, with the mask that it had before */
   cpu_set_t mask_before;
   pid_t process;
@@ -40,16 +43,18 @@ millrace_dispatch* millrace_dispatch_new(void) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) CPU_ZERO(&allowed);
   millrace_first_cpus_of_cores(&allowed, &dispatch->own_cores);
-  if (pthread_mutex_init(&dispatch->mutex, NULL) != 0) {
-    free(dispatch);
-    return NULL;
+  if (pthread_mutex_init(&dispatch->mutex, NULL) == 0) {
+    if (pthread_cond_init(&dispatch->watched, NULL) == 0) return dispatch;
+    pthread_mutex_destroy(&dispatch->mutex);
   }
-  return dispatch;
+  free(dispatch);
+  return NULL;
 }
 
 void millrace_dispatch_free(millrace_dispatch* dispatch) {
   if (dispatch == NULL) return;
   millrace_dispatch_off(dispatch);
+  pthread_cond_destroy(&dispatch->watched);
   pthread_mutex_destroy(&dispatch->mutex);
   free(dispatch);
 }
@@ -144,6 +149,11 @@ static void look(millrace_dispatch* dispatch, pid_t* threads) {
 
 static void* watch(void* argument) {
   millrace_dispatch* dispatch = argument;
+  millrace_leave_out(&dispatch->own);
+  pthread_mutex_lock(&dispatch->mutex);
+  dispatch->watches = 1;
+  pthread_cond_signal(&dispatch->watched);
+  pthread_mutex_unlock(&dispatch->mutex);
   pid_t* threads = malloc(most_threads * sizeof *threads);
   const struct timespec moment = {0, between_looks_ns};
   while (threads != NULL && !atomic_load_explicit(&dispatch->stop, memory_order_relaxed)) {
@@ -151,6 +161,7 @@ static void* watch(void* argument) {
     nanosleep(&moment, NULL);
   }
   free(threads);
+  millrace_leave_out_no_more(&dispatch->own);
   return NULL;
 }
 
@@ -182,6 +193,7 @@ int millrace_dispatch_on(millrace_dispatch* dispatch, pid_t process) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
+    dispatch->watches = 0;
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&dispatch->watcher, NULL, watch, dispatch);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -190,6 +202,9 @@ int millrace_dispatch_on(millrace_dispatch* dispatch, pid_t process) {
       dispatch->known = NULL;
     } else {
       dispatch->is_on = 1;
+      /* From then on, the watcher is in no list of the caller's threads. */
+      while (!dispatch->watches)
+        pthread_cond_wait(&dispatch->watched, &dispatch->mutex);
     }
   }
   pthread_mutex_unlock(&dispatch->mutex);

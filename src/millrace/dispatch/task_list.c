@@ -2,9 +2,43 @@
 #include "millrace/dispatch/task_list.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include <sys/syscall.h>
+
+static pthread_mutex_t own_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct millrace_own_thread* own_threads;
+
+void millrace_leave_out(struct millrace_own_thread* own) {
+  own->process = getpid();
+  own->thread = (pid_t)syscall(SYS_gettid);
+  pthread_mutex_lock(&own_mutex);
+  own->next = own_threads;
+  own_threads = own;
+  pthread_mutex_unlock(&own_mutex);
+}
+
+void millrace_leave_out_no_more(struct millrace_own_thread* own) {
+  pthread_mutex_lock(&own_mutex);
+  struct millrace_own_thread** at = &own_threads;
+  while (*at != NULL && *at != own)
+    at = &(*at)->next;
+  if (*at == own) *at = own->next;
+  pthread_mutex_unlock(&own_mutex);
+}
+
+/* A fork inherits the list but not the threads, hence the process number. */
+static int is_own(pid_t process, pid_t thread) {
+  int found = 0;
+  pthread_mutex_lock(&own_mutex);
+  for (const struct millrace_own_thread* own = own_threads; own != NULL && !found; own = own->next)
+    found = own->thread == thread && own->process == process;
+  pthread_mutex_unlock(&own_mutex);
+  return found;
+}
 
 int millrace_tasks_of(pid_t process, pid_t* threads, int most) {
   char path[64];
@@ -18,6 +52,7 @@ int millrace_tasks_of(pid_t process, pid_t* threads, int most) {
     char* end = NULL;
     const long number = strtol(entry->d_name, &end, 10);
     if (end == entry->d_name || *end != '\0' || number <= 0) continue;
+    if (is_own(process, (pid_t)number)) continue;
     if (number == process) main_at = count;
     threads[count++] = (pid_t)number;
   }

@@ -6,6 +6,16 @@
 
 #include <sys/types.h>
 
+/* A thread that this library made. It is not one of the program's, so no list contains it. */
+struct millrace_own_thread {
+  pid_t process;
+  pid_t thread;
+  struct millrace_own_thread* next;
+};
+/* Call both in that thread: once when it begins, and before it ends. */
+void millrace_leave_out(struct millrace_own_thread* own);
+void millrace_leave_out_no_more(struct millrace_own_thread* own);
+
 /* Fills in at most `most` threads, the main thread first, the others as the kernel lists them. Returns how
  * many; 0 if there are none. */
 int millrace_tasks_of(pid_t process, pid_t* threads, int most);

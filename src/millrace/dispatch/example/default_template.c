@@ -1,10 +1,12 @@
 /* The default template of UDispatch+ (Code 1 of the paper), and a main() that forks the program to control:
  *
- *     default_template PROGRAM [arguments]
+ *     default_template [-m] PROGRAM [arguments]
  *
- * Pins its main thread to the least loaded core if bm_flag is set, and its slave threads one to a core as
- * they are born. */
+ * Pins its main thread to the least loaded core if -m is given, and its slave threads one to a core as they
+ * are born. */
 #include "UDispatch.h"
+
+#include <string.h>
 
 static void UDPlus_main(int fd, pid_t ppid, pid_t cpid, unsigned char bm_flag) {
   /* pass the pids of UDispatch+ and of the application's main thread to UDispatch */
@@ -20,8 +22,10 @@ static void UDPlus_main(int fd, pid_t ppid, pid_t cpid, unsigned char bm_flag) {
 }
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    fprintf(stderr, "usage: %s PROGRAM [arguments]\n", argv[0]);
+  const unsigned char bind_main = argc > 1 && strcmp(argv[1], "-m") == 0;
+  char** command = argv + 1 + bind_main;
+  if (command >= argv + argc) {
+    fprintf(stderr, "usage: %s [-m] PROGRAM [arguments]\n", argv[0]);
     return 2;
   }
   const int fd = udispatch_open();
@@ -31,15 +35,15 @@ int main(int argc, char** argv) {
   }
   const pid_t child = fork();
   if (child == 0) {
-    execvp(argv[1], argv + 1);
-    perror(argv[1]);
+    execvp(command[0], command);
+    perror(command[0]);
     _exit(127);
   }
   if (child < 0) {
     perror("fork");
     return 1;
   }
-  UDPlus_main(fd, getpid(), child, 0);
+  UDPlus_main(fd, getpid(), child, bind_main);
   udispatch_close(fd);
   return 0;
 }
