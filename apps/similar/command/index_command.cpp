@@ -41,10 +41,10 @@ Result<std::vector<IndexedImage>> known_images(const IndexSettings& settings, co
     return usage_error("'{}' exists and is no index; give -y to overwrite it, or name another file with -o",
                        settings.output);
   }
-  if (settings.anew) return {};
   auto index = index_from(**bytes);
   if (!index) {
-    warn(fmt::format("'{}' is {}; it is made again", settings.output, index.error().message));
+    if (!settings.anew)
+      warn(fmt::format("'{}' is {}; it is made again", settings.output, index.error().message));
     return {};
   }
   if (index->folder() != folder) {
@@ -53,6 +53,7 @@ Result<std::vector<IndexedImage>> known_images(const IndexSettings& settings, co
         "'{}' exists and is the index of '{}'; give -y to overwrite it, or name another file with -o",
         settings.output, index->folder());
   }
+  if (settings.anew) return {};
   return index->images();
 }
 
