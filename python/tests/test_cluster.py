@@ -149,6 +149,23 @@ class Driven(Case):
         progress = cluster.Progress(frames=500, seconds=10, done=3, videos=7, retried=2, nodes={"a": 50}, left_seconds=12.3)
         self.assertEqual(_line(progress), "3 of 7 videos, 500 frames, 50.0 fps (a 50 a node), 2 retried, 12 s left")
 
+    def test_the_summary_names_the_codec_and_the_size_of_what_was_written(self):
+        run = [sys.executable, "-m", "millrace.cluster", "run", "blur"]
+        for codec, title in (None, "H.264"), ("ffv1", "FFV1"):
+            options = ["--chunk", "1", "--force", *(["--codec", codec] if codec else [])]
+            done = subprocess.run([*run, self.film, "-o", self.out(), *options], capture_output=True, text=True, check=True)
+            size = os.path.getsize(self.out())
+            self.assertIn(f"wrote {self.out()} ({title}, {size / 1000:.1f} kB)", done.stderr.splitlines()[-1])
+        many = os.path.join(INPUTS.name, "many")
+        out = self.folder / "out\x1b[31m"
+        done = subprocess.run([*run, many, "-o", str(out), "--json", str(self.folder / "job.json")], capture_output=True, text=True)
+        told = json.loads((self.folder / "job.json").read_text())["videos"]
+        size = sum(os.path.getsize(video["output"]) for video in told if video["state"] == "done")
+        self.assertIn(f"wrote 6 videos (H.264, {size / 1000:.1f} kB)\n", done.stderr)
+        self.assertNotIn("\x1b", done.stderr)
+        self.assertEqual(sum(video["output_bytes"] for video in told), size)
+        self.assertEqual({video["codec"] for video in told}, {"h264", None})
+
     def test_a_folder_is_one_job_and_a_broken_input_does_not_stop_the_rest(self):
         many = os.path.join(INPUTS.name, "many")
         out = self.folder / "out"

@@ -86,6 +86,37 @@ def _line(progress: Progress) -> str:
     return f"{videos}{progress.frames} frames, {progress.fps:.1f} fps ({nodes} a node){retried}{left}"
 
 
+# For people, as `millrace run` calls them.
+_CODECS = {"h264": "H.264", "h265": "H.265", "av1": "AV1", "vp9": "VP9", "prores": "ProRes", "ffv1": "FFV1"}
+
+
+def _printable(text: str) -> str:
+    """Return the text without characters that a terminal would obey."""
+    return "".join(each if each.isprintable() else "".join(f"\\x{byte:02x}" for byte in each.encode("utf-8", "surrogateescape"))
+                   for each in text)
+
+
+def _bytes_text(count: float) -> str:
+    """Return decimal units: 513.2 MB."""
+    if count < 1000:
+        return f"{count:.0f} bytes"
+    for unit in ("kB", "MB", "GB", "TB"):
+        count /= 1000
+        if count < 999.95:
+            return f"{count:.1f} {unit}"
+    return f"{count / 1000:.1f} PB"
+
+
+def _written(job: Job) -> str:
+    """Return what the job wrote: where, codecs and size. Empty if it wrote nothing."""
+    done = [video for video in job.videos if video.state == "done" and video.output_bytes]
+    if not done:
+        return ""
+    codecs = [_CODECS.get(name, name) for name in sorted({video.codec for video in done if video.codec})]
+    where = done[0].output if len(done) == 1 else f"{len(done)} videos"
+    return f"wrote {_printable(where)} ({', '.join([*codecs, _bytes_text(sum(video.output_bytes for video in done))])})"
+
+
 def _follow(job: Job, quiet: bool) -> None:
     if quiet or not sys.stderr.isatty():
         for _ in job:
@@ -105,6 +136,7 @@ def _follow(job: Job, quiet: bool) -> None:
 
 def _report(job: Job) -> dict[str, object]:
     return {"videos": [{"input": v.input, "output": v.output, "state": v.state, "frames": v.frames, "chunks": v.chunks,
+                        "codec": v.codec or None, "output_bytes": v.output_bytes,
                         **({"error": v.error} if v.error else {})} for v in job.videos],
             "progress": dataclasses.asdict(job.progress) | {"fps": job.progress.fps},
             "events": [dataclasses.asdict(event) for event in job.events]}
@@ -162,8 +194,10 @@ def main() -> int:
         return 130
     if not given["quiet"]:
         print(_line(job.progress), file=sys.stderr)
+        if written := _written(job):
+            print(written, file=sys.stderr)
     for video in job.failed:
-        print(f"millrace.cluster: {video.input}: {video.error}", file=sys.stderr)
+        print(f"millrace.cluster: {_printable(video.input)}: {_printable(video.error)}", file=sys.stderr)
     return 1 if job.failed else 0
 
 

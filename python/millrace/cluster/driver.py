@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import json
 import math
+import os
 import re
 import shutil
 import statistics
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from . import program as _program
 from . import remote
@@ -68,12 +71,12 @@ class _Running:
     begun: float
 
 
-def _is_skipped(done: Done) -> bool:
-    """Return whether the part of a chunk existed already."""
+def _told_of_chunk(done: Done) -> dict[str, Any]:
+    """Return what `millrace chunk` wrote about its chunk."""
     try:
-        return bool(json.loads(done.out)[0]["state"] == "skipped")
+        return dict(json.loads(done.out)[0])
     except (ValueError, LookupError, TypeError):
-        return False
+        return {}
 
 
 class Driver:
@@ -251,7 +254,9 @@ class Driver:
         elif task.kind == "plan":
             self._begin_chunks(video)
         elif task.kind == "chunk":
-            skipped = _is_skipped(done)
+            told = _told_of_chunk(done)
+            video.codec = str(told.get("codec") or video.codec)
+            skipped = told.get("state") == "skipped"
             if not skipped:  # verifying an existing part says nothing about the speed of a node
                 self._rates[running.node].append((task.frames, done.seconds))
             if not video.repaired:
@@ -298,6 +303,7 @@ class Driver:
             job = told.get(video.source, {"state": "failed", "error": done.reason})
             if job["state"] in ("done", "skipped"):
                 video.frames = job.get("frames", 0) or job.get("run", {}).get("frames", 0)
+                video.codec = str(job.get("run", {}).get("codec") or "")
                 self.progress.frames += video.frames
                 self._made(video)
             elif running.task.copied:
@@ -314,6 +320,8 @@ class Driver:
 
     def _made(self, video: Video) -> None:
         """The output exists where the machines write it. Store it if the output is a URL, else finish the video."""
+        with contextlib.suppress(OSError):
+            video.output_bytes = os.path.getsize(video.target)
         if remote.is_url(video.output):
             self._queue.insert(0, self.job.store_task(video))
         else:

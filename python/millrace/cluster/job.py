@@ -60,6 +60,8 @@ class Video:
     chunks: int = 0
     left: int = 0  # remaining chunks
     repaired: bool = False  # damaged parts were redone; this is tried only once
+    codec: str = ""  # of the output; "" if it is not known, as of work that an earlier job did
+    output_bytes: int = 0
 
     @property
     def source(self) -> str:
