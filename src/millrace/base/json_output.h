@@ -9,6 +9,7 @@
 #include "millrace/base/overwrite.h"
 
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -24,6 +25,11 @@ struct JsonOutput {
   // Checks before a long run that the file can be written.
   [[nodiscard]] Status check() const {
     return wanted() ? check_outputs({{"--json", file}}, overwrite_if(force)) : Status();
+  }
+  // For a verb that cannot do without its own `word`. If that is missing, what follows --json is the word and
+  // no FILE, unless it ends in .json. Call this when the options have been read.
+  void give_back(std::string& word) {
+    if (word.empty() && wanted() && file != "-" && !file.ends_with(".json")) word = std::exchange(file, "-");
   }
   template <class Json> [[nodiscard]] Status write(const Json& json) const {
     return write_json(json, file, overwrite_if(force));

@@ -208,7 +208,10 @@ void add_model_command(CLI::App& app, Action& action) {
                    "ideal; --threads are those of all parallel stages together")
       ->delimiter(',');
   add_json_output(*verb, options->json);
-  verb->callback([&action, options] { action = [options] { return run_model(*options); }; });
+  verb->callback([&action, options] {
+    if (options->from.empty() && !options->paper) options->json.give_back(options->pipeline);
+    action = [options] { return run_model(*options); };
+  });
 }
 
 }  // namespace millrace::cli

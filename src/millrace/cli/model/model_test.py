@@ -102,6 +102,23 @@ class Model(unittest.TestCase):
         refused = run(*words, "--cases", "shut")
         self.assertEqual((refused.returncode, refused.stderr.count(b"\n")), (2, 1), refused.stderr)
 
+    def test_the_word_that_a_verb_needs_may_follow_json(self):
+        (self.folder / "threads.toml").write_text(
+            "machine = {pus = 1}\nthread = [{name = 'a', count = 1, demand = {fp = 1}}]\n")
+        for words, needed in ((["model", "--formulas"], "a 1ms; b 2ms"), (["simulate", "--cores", "2"], "a 1ms; b 2ms"),
+                              (["simulate", "placement"], "threads.toml")):
+            with self.subTest(words=words):
+                before = sorted(self.folder.iterdir())
+                forms = [words + order for order in ([needed, "--json"], ["--json", needed], ["--json=-", needed])]
+                done = [subprocess.run([MILLRACE, *form], capture_output=True, timeout=60, cwd=self.folder) for form in forms]
+                self.assertEqual([(one.returncode, one.stderr) for one in done], [(0, b"")] * 3)
+                self.assertEqual(len({one.stdout for one in done}), 1)
+                json.loads(done[0].stdout)
+                self.assertEqual(sorted(self.folder.iterdir()), before)
+                lacking = subprocess.run([MILLRACE, *words, "--json", "out.json"], capture_output=True, timeout=60, cwd=self.folder)
+                self.assertEqual((lacking.returncode, lacking.stderr.count(b"\n")), (2, 1), lacking.stderr)
+                self.assertIn(b"give ", lacking.stderr)
+
     def test_a_plot_is_a_picture_as_png_or_as_svg(self):
         png, svg = self.folder / "plot.png", self.folder / "plot.svg"
         for plot in png, svg:

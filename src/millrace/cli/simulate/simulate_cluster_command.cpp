@@ -22,6 +22,7 @@ struct ClusterOptions {
 };
 
 Status simulate_cluster_file(const ClusterOptions& options) {
+  if (options.file.empty()) return usage_error("give a .toml file with [job] and [[machine]]");
   const auto text = read_text_file(options.file);
   if (!text) return std::unexpected(text.error());
   const auto cluster = model::parse_cluster_toml(*text, options.file);
@@ -38,10 +39,13 @@ void add_simulate_cluster(CLI::App& simulate, Action& action) {
   CLI::App* verb =
       simulate.add_subcommand("cluster", "How long machines take that share the chunks of a job");
   auto options = std::make_shared<ClusterOptions>();
-  verb->add_option("file", options->file, "a .toml file with [job] and [[machine]]")->required();
+  verb->add_option("file", options->file, "a .toml file with [job] and [[machine]]");
   verb->add_option("--seed", options->seed, "the same seed gives the same job")->check(not_negative());
   add_json_output(*verb, options->json);
-  verb->callback([&action, options] { action = [options] { return simulate_cluster_file(*options); }; });
+  verb->callback([&action, options] {
+    options->json.give_back(options->file);
+    action = [options] { return simulate_cluster_file(*options); };
+  });
 }
 
 }  // namespace millrace::cli

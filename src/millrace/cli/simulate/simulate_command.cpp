@@ -94,7 +94,9 @@ void add_simulate_command(CLI::App& app, Action& action) {
   add_simulate_placement(*verb, action);
   add_simulate_cluster(*verb, action);
   verb->callback([&action, verb, options] {
-    if (verb->get_subcommands().empty()) action = [options] { return run_simulate(*options); };
+    if (!verb->get_subcommands().empty()) return;
+    options->json.give_back(options->pipeline);
+    action = [options] { return run_simulate(*options); };
   });
 }
 

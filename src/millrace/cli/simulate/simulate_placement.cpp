@@ -57,7 +57,10 @@ void add_simulate_placement(CLI::App& simulate, Action& action) {
       ->check(CLI::NonNegativeNumber);
   verb->add_flag("--paper", options->paper, "the measurements of the WorkOver paper beside the predictions");
   add_json_output(*verb, options->json);
-  verb->callback([&action, options] { action = [options] { return simulate_placement(*options); }; });
+  verb->callback([&action, options] {
+    if (!options->paper) options->json.give_back(options->file);
+    action = [options] { return simulate_placement(*options); };
+  });
 }
 
 }  // namespace millrace::cli
