@@ -81,11 +81,11 @@ class PrivateFolders(unittest.TestCase):
             path.chmod(0o755)
         (self.victim / "file").write_text("x")
 
-    def run_verb(self, verb, user=None, **variables):
+    def run_verb(self, verb, user=None, group=None, **variables):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("XDG_") and name != "HOME"}
         environment |= {name: str(value) for name, value in variables.items()}
         return subprocess.run([MILLRACE, *VERBS[verb]], env=environment, capture_output=True, text=True, timeout=120, user=user,
-                              group=user, cwd="/")
+                              group=user if group is None else group, extra_groups=[], cwd="/")
 
     def test_root_changes_nothing_of_anothers_choosing_and_says_so_in_one_line(self):
         for shape in HOSTILE:
@@ -127,6 +127,22 @@ class PrivateFolders(unittest.TestCase):
         self.assertEqual(daemon.returncode, 2)
         self.assertIn("belongs to user 65534", told)
         self.assertIn("--config", told)
+
+    def test_a_container_s_arbitrary_user_of_group_0_goes_without_a_cache_or_names_one(self):
+        self.home.chmod(0o770)  # of root's group, as images prepare it
+        cache = self.folder / "cache"
+        self.folder.chmod(0o1777)
+        for home in "/", self.home:
+            for verb in VERBS:
+                with self.subTest(home=home, verb=verb):
+                    before = state_of(self.home)
+                    done = self.run_verb(verb, user=1234567890, group=0, HOME=home)
+                    self.assertEqual(done.returncode, 1 if verb == "profiles" else 0, done.stderr)
+                    self.assertLessEqual(done.stderr.count("XDG_C"), 1, done.stderr)
+                    self.assertEqual(state_of(self.home), before)
+                    told = self.run_verb(verb, user=1234567890, group=0, HOME=home, XDG_CACHE_HOME=cache)
+                    self.assertEqual((told.returncode, told.stderr.count("XDG_CACHE_HOME")), (0, 0), told.stderr)
+        self.assertEqual(cache.stat().st_mode & 0o777, 0o700)
 
     def test_what_people_set_up_is_used(self):
         disk = self.folder / "disk"
