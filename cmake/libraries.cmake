@@ -35,7 +35,7 @@ if(TARGET millrace_stream)
     pool/team.h pool/team_failure.h pool/wake_elsewhere.h pool/worker_pool.h
     stream/flow.h stream/flow_draft.h stream/inlet.h stream/stream.h
     stream/item/item_type.h stream/item/out_of_memory.h stream/item/port.h stream/item/token.h
-    stream/item/token_list.h stream/item/token_store.h
+    stream/item/output_window.h stream/item/token_list.h stream/item/token_store.h
     stream/program/continuation.h stream/program/emission.h stream/program/output.h stream/program/program.h
     stream/program/state_pool.h stream/program/wait.h stream/program/waiting.h
     stream/run/live_report.h stream/run/run_options.h stream/run/run_report.h stream/run/stage_options.h)
