@@ -216,7 +216,7 @@ soak-cluster: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/cli/cluster/cluster_test.py $(PROGRAM) --all
 	python3 src/millrace/cli/cluster/cluster_test.py $(PROGRAM) --soak $(SOAK)
-	python3 src/millrace/cli/cluster/cut_test.py $(PROGRAM) --soak $(SOAK)
+	python3 src/millrace/cli/cluster/split_test.py $(PROGRAM) --soak $(SOAK)
 	@if test -x build/python/clean/bin/python; then \
 	  MILLRACE_SOAK_ROUNDS=$(SOAK) MILLRACE_PROGRAM=$(abspath $(PROGRAM)) build/python/clean/bin/python python/tests/test_cluster.py Driven.test_a_worker_that_is_killed_costs_one_chunk_each_time; \
 	else echo 'SKIPPED: workers of python -m millrace.cluster are killed too after make test-python' >&2; fi

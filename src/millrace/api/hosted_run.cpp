@@ -3,8 +3,8 @@
 #include "millrace/api/option_words.h"
 #include "millrace/api/signals_blocked.h"
 #include "millrace/base/without_exceptions.h"
-#include "millrace/run/words/check_outputs.h"
-#include "millrace/run/words/run_report.h"
+#include "millrace/run/options/check_outputs.h"
+#include "millrace/run/options/run_report.h"
 #include "millrace/video/reader.h"
 
 #include <filesystem>
@@ -125,7 +125,7 @@ Status HostedRun::check_files() const {
 
 Result<run::VideoRunOptions> HostedRun::run_options() {
   const machine::MachineReport& machine = place_->machine;
-  const run::WorkerLimit limit(machine.topology, machine.usable, place_->workplace->threads());
+  const run::WorkerLimit limit(machine.topology, machine.usable, place_->context->threads());
   run::RunOptions words = options_;
   // The caller may want a frame's result before it pushes the next one.
   if ((input_ || output_) && words.frames_in_flight == 0) words.frames_in_flight = 1;
@@ -180,7 +180,7 @@ Status HostedRun::check_start() const {
 
 Status HostedRun::find_place() {
   const SignalsBlocked blocked;
-  auto place = shared_workplace();
+  auto place = shared_context();
   if (!place) return std::unexpected(place.error());
   place_ = std::move(*place);
   return {};
@@ -201,7 +201,7 @@ Status HostedRun::start_in_place() {
         "frames, start, end and format");
   options->stop = in_place_stop_.get_token();
   options->made = input_->format().forms;
-  auto processor = run::FrameProcessor::start(*place_->workplace, input_->format(), std::move(*options));
+  auto processor = run::FrameProcessor::start(*place_->context, input_->format(), std::move(*options));
   if (!processor) return std::unexpected(processor.error());
   in_place_ = std::move(*processor);
   output_format_ = in_place_->output_format();
@@ -256,7 +256,7 @@ Status HostedRun::start() {
   auto options = run_options();
   if (!options) return std::unexpected(options.error());
   start_ = options->start.value_or(0);
-  video_ = std::make_unique<run::VideoRun>(*place_->workplace, source(), sink(), std::move(*options));
+  video_ = std::make_unique<run::VideoRun>(*place_->context, source(), sink(), std::move(*options));
   const SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { work(); });

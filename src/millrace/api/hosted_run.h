@@ -2,12 +2,12 @@
 #pragma once
 
 #include "millrace/api/frame_exchange.h"
-#include "millrace/api/shared_workplace.h"
+#include "millrace/api/shared_context.h"
 #include "millrace/image/pipeline/pipeline.h"
+#include "millrace/run/options/run_options.h"
 #include "millrace/run/video/frame_processor.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/run/video/video_source.h"
-#include "millrace/run/words/run_options.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -99,7 +99,7 @@ class HostedRun {
   void request_stop();
 
   const image::Pipeline pipeline_;
-  std::shared_ptr<const SharedWorkplace> place_;
+  std::shared_ptr<const SharedContext> place_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Written before start() with the mutex held; read-only afterwards.

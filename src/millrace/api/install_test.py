@@ -307,7 +307,7 @@ print("done")
         # Compiling the stream library takes minutes, so the C library of dispatch represents it.
         shutil.rmtree(build)
         run(CMAKE, "-S", CONSUMERS / "subproject", "-B", build, "-G", "Ninja", f"-DMILLRACE={SOURCES}",
-            "-DMILLRACE_ROOMS=dispatch", env=self.bare)
+            "-DMILLRACE_MODULES=dispatch", env=self.bare)
         run(CMAKE, "--build", build, env=self.bare)
         self.assertEqual(run(build / "placed", env=self.bare), b"bound\n")
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/run/words/run_options.h"
+#include "millrace/run/options/run_options.h"
 
 #include <string_view>
 

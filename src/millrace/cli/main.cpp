@@ -6,7 +6,7 @@
 #include "millrace/cli/batch/batch_command.h"
 #include "millrace/cli/bench/bench_command.h"
 #include "millrace/cli/cluster/cluster_commands.h"
-#include "millrace/cli/cluster/cut_commands.h"
+#include "millrace/cli/cluster/split_commands.h"
 #include "millrace/cli/daemon/daemon_command.h"
 #include "millrace/cli/exec/exec_command.h"
 #include "millrace/cli/filters/filters_command.h"
@@ -41,7 +41,7 @@ int run_program(int argc, char** argv) {
   cli::add_run_command(app, action);
   cli::add_batch_command(app, action);
   cli::add_cluster_commands(app, action);
-  cli::add_cut_commands(app, action);
+  cli::add_split_commands(app, action);
   cli::add_exec_command(app, action, ignored_signals);
   cli::add_daemon_commands(app, action);
   cli::add_machine_command(app, action);

@@ -15,8 +15,8 @@
 #include "millrace/cli/batch/earlier_work.h"
 #include "millrace/machine/limits/usable_memory.h"
 #include "millrace/run/batch/kept_record.h"
-#include "millrace/run/words/check_threads.h"
-#include "millrace/run/words/run_report.h"
+#include "millrace/run/options/check_threads.h"
+#include "millrace/run/options/run_report.h"
 #include "millrace/video/sequence_writer.h"
 
 #include <filesystem>
@@ -137,9 +137,9 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
 
   auto cache = run::kernel_cache_of(options.run);
   if (!cache) return std::unexpected(cache.error());
-  const auto workplace = run::Workplace::make_shared(
+  const auto context = run::ExecutionContext::make_shared(
       *machine, options.run.threads > 0 ? options.run.threads : limit, *std::move(cache));
-  if (!workplace) return std::unexpected(workplace.error());
+  if (!context) return std::unexpected(context.error());
 
   const std::int64_t start = now_ns();
   ProgressLine line(!options.run.quiet, {.plural = "jobs"});
@@ -163,7 +163,7 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
     earlier.note_done((*planned)[number_of[job]], record.frames);
     return {};
   };
-  run::Batch batch(**workplace, std::move(jobs), std::move(how));
+  run::Batch batch(**context, std::move(jobs), std::move(how));
   Status outcome = batch.run();
   line.clear();
   for (std::size_t j = 0; j < number_of.size(); ++j)

@@ -5,7 +5,7 @@
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/run/batch/batch.h"
 #include "millrace/run/batch/kept_record.h"
-#include "millrace/run/words/run_options.h"
+#include "millrace/run/options/run_options.h"
 
 #include <cstdint>
 #include <stop_token>

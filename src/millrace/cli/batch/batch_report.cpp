@@ -3,7 +3,7 @@
 #include "millrace/base/byte_count.h"
 #include "millrace/base/counted.h"
 #include "millrace/base/printable.h"
-#include "millrace/run/words/run_report.h"
+#include "millrace/run/options/run_report.h"
 
 #include <algorithm>
 #include <set>

@@ -6,8 +6,8 @@
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/run/compare/adaptive_comparison.h"
-#include "millrace/run/words/check_threads.h"
-#include "millrace/run/words/run_report.h"
+#include "millrace/run/options/check_threads.h"
+#include "millrace/run/options/run_report.h"
 
 #include <cmath>
 #include <memory>

@@ -14,7 +14,7 @@
 #include "millrace/cluster/work/do_chunk.h"
 #include "millrace/cluster/work/join_parts.h"
 #include "millrace/cluster/work/make_plan.h"
-#include "millrace/run/words/check_threads.h"
+#include "millrace/run/options/check_threads.h"
 
 #include <filesystem>
 #include <memory>
@@ -127,15 +127,15 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
     return usage_error("{}: cannot be made ({}); choose another folder", words.folder, made.message());
   auto cache = run::kernel_cache_of({.no_profile = words.no_profile, .shared = words.shared});
   if (!cache) return std::unexpected(cache.error());
-  const auto workplace = run::Workplace::make(
+  const auto context = run::ExecutionContext::make(
       *machine, words.threads > 0 ? words.threads : machine->usable.worker_limit, *std::move(cache));
-  if (!workplace) return std::unexpected(workplace.error());
+  if (!context) return std::unexpected(context.error());
   nlohmann::ordered_json report = nlohmann::ordered_json::array();
   Status outcome;
   for (const std::int64_t number : words.numbers) {
     ProgressLine line(!words.quiet, {.plural = "frames"});
     const auto done =
-        cluster::do_chunk(*plan, number, **workplace,
+        cluster::do_chunk(*plan, number, **context,
                           {.folder = words.folder,
                            .input = words.input,
                            .threads = words.threads,

@@ -5,8 +5,8 @@
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/image/reference/pixel_reads_report.h"
+#include "millrace/run/options/check_outputs.h"
 #include "millrace/run/video/computation.h"
-#include "millrace/run/words/check_outputs.h"
 
 #include <string_view>
 #include <utility>
@@ -81,7 +81,7 @@ Status measure_run(const RunContext& context, run::RunReport& report) {
   const auto frames = run::read_frames(**reader, context.options.frames.value_or(default_measured_frames),
                                        context.options.input, pixels);
   if (!frames) return std::unexpected(frames.error());
-  run::Computation computation(context.workplace, *frames, std::move(*layout), pixels);
+  run::Computation computation(context.context, *frames, std::move(*layout), pixels);
   if (Status ready = computation.use(context.schedule, context.interrupt.token()); !ready) return ready;
   computation.start_counting();
   report.measured = {.frames_in_memory = std::ssize(*frames), .input_pixels = pixels};

@@ -3,9 +3,9 @@
 
 #include "millrace/base/interrupt.h"
 #include "millrace/image/pipeline/pipeline.h"
-#include "millrace/run/video/workplace.h"
-#include "millrace/run/words/run_options.h"
-#include "millrace/run/words/run_report.h"
+#include "millrace/run/options/run_options.h"
+#include "millrace/run/options/run_report.h"
+#include "millrace/run/video/execution_context.h"
 #include "millrace/video/reader.h"
 
 #include <memory>
@@ -18,7 +18,7 @@ struct RunContext {
   const image::Pipeline& pipeline;
   image::Planes planes;
   const image::Schedule& schedule;  // if it is fixed
-  run::Workplace& workplace;
+  run::ExecutionContext& context;
   const Interrupt& interrupt;
 };
 

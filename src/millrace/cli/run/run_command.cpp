@@ -13,9 +13,9 @@
 #include "millrace/cli/run/run_watcher.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/report/run/run_page.h"
+#include "millrace/run/options/check_outputs.h"
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/video_run.h"
-#include "millrace/run/words/check_outputs.h"
 #include "millrace/video/writer.h"
 
 #include <memory>
@@ -48,14 +48,14 @@ Status stream_run(const RunContext& context, run::VideoRunOptions run_options, s
     auto opened = LiveScreen::open();
     if (!opened) return std::unexpected(opened.error());
     screen = *std::move(opened);
-    watcher.emplace(*screen, options, context.workplace.machine().usable.worker_limit);
-    run_options.on_turn = [&watcher](const run::RunSnapshot& snapshot) { watcher->look(snapshot); };
+    watcher.emplace(*screen, options, context.context.machine().usable.worker_limit);
+    run_options.on_batch = [&watcher](const run::RunSnapshot& snapshot) { watcher->look(snapshot); };
   }
   ProgressLine line(!options.quiet && !options.live, {.plural = "frames"});
   run_options.on_progress = [&line](const run::RunProgress& progress, const image::Schedule& schedule) {
     line.update(progress.frames, progress.total, to_string(schedule));
   };
-  run::VideoRun video(context.workplace, run::file_source(options.input), run::file_sink(options.output),
+  run::VideoRun video(context.context, run::file_source(options.input), run::file_sink(options.output),
                       std::move(run_options));
   const Status outcome = video.run();
   line.clear();
@@ -123,9 +123,9 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
 
   auto cache = run::kernel_cache_of(options);
   if (!cache) return std::unexpected(cache.error());
-  const auto workplace = run::Workplace::make(*machine, schedule->threads, *std::move(cache));
-  if (!workplace) return std::unexpected(workplace.error());
-  const RunContext context{options, *pipeline, *planes, *schedule, **workplace, interrupt};
+  const auto context = run::ExecutionContext::make(*machine, schedule->threads, *std::move(cache));
+  if (!context) return std::unexpected(context.error());
+  const RunContext context{options, *pipeline, *planes, *schedule, **context, interrupt};
   if (options.count) return count_run(context);  // needs no compiled kernels
 
   run::RunReport report{.pipeline = image::to_string(*pipeline),

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "millrace/cli/run/live_screen.h"
+#include "millrace/run/options/run_options.h"
 #include "millrace/run/video/video_run.h"
-#include "millrace/run/words/run_options.h"
 
 #include <cstdint>
 #include <deque>

@@ -4,8 +4,8 @@
 #include "millrace/base/progress_line.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/report/study/turn_order.h"
+#include "millrace/run/options/check_threads.h"
 #include "millrace/run/video/computation.h"
-#include "millrace/run/words/check_threads.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>
@@ -61,11 +61,11 @@ class StudyMeasurement {
     for (const StudyGroup& group : groups)
       total_ += std::ssize(group.schedules) * request_.runs;
     if (Status named = name_inputs(); !named) return std::unexpected(named.error());
-    auto workplace = run::Workplace::make(machine_, result_.machine.threads,
-                                          image::KernelCache(image::default_kernel_cache_folder()));
-    if (!workplace) return std::unexpected(workplace.error());
+    auto context = run::ExecutionContext::make(machine_, result_.machine.threads,
+                                               image::KernelCache(image::default_kernel_cache_folder()));
+    if (!context) return std::unexpected(context.error());
     for (const StudyGroup& group : groups) {
-      if (Status done = measure_group(**workplace, group); !done) return std::unexpected(done.error());
+      if (Status done = measure_group(**context, group); !done) return std::unexpected(done.error());
     }
     progress_.clear();
     result_.seconds = seconds(now_ns() - start);
@@ -136,7 +136,7 @@ class StudyMeasurement {
     return plan ? "" : plan.error().message;
   }
 
-  [[nodiscard]] Status measure_group(run::Workplace& workplace, const StudyGroup& group) {
+  [[nodiscard]] Status measure_group(run::ExecutionContext& context, const StudyGroup& group) {
     if (Status loaded = load_clip(group.input); !loaded) return loaded;
     const auto pipeline = image::load_pipeline(group.pipeline);
     if (!pipeline) return std::unexpected(pipeline.error());
@@ -146,7 +146,7 @@ class StudyMeasurement {
     std::vector<CaseTimes> cases;
     for (const image::Schedule& schedule : group.schedules)
       cases.push_back({.which = {group.pipeline, group.input, schedule}, .missing = impossible(schedule)});
-    run::Computation computation(workplace, clip_->frames, std::move(*layout), run::InputPixels::fresh);
+    run::Computation computation(context, clip_->frames, std::move(*layout), run::InputPixels::fresh);
     for (int run = 0; run < request_.runs; ++run) {
       for (std::size_t i = 0; i < cases.size(); ++i) {
         const std::size_t turn = report::whose_turn(i, run, cases.size());

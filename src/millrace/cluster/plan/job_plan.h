@@ -3,7 +3,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/cluster/plan/chunk_cuts.h"
-#include "millrace/run/words/run_options.h"
+#include "millrace/run/options/run_options.h"
 
 #include <cstdint>
 #include <stop_token>

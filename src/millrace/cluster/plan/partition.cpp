@@ -23,7 +23,7 @@ struct Piece {
 };
 
 std::vector<Piece> pieces_of(const StreamLoad& stream) {
-  std::vector<std::size_t> begins = cut_places(stream.stages);
+  std::vector<std::size_t> begins = split_places(stream.stages);
   begins.insert(begins.begin(), 0);
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < begins.size(); ++i) {
@@ -48,9 +48,9 @@ std::vector<Piece> pieces_of(const StreamLoad& stream) {
 
 // The search for the best split. A state consists of the number of assigned pieces, the nodes used so far,
 // and the node of the last section.
-class CutSearch {
+class DivisionSearch {
  public:
-  CutSearch(const StreamLoad& stream, const NodeLoads& nodes)
+  DivisionSearch(const StreamLoad& stream, const NodeLoads& nodes)
       : stream_(stream), nodes_(nodes), pieces_(pieces_of(stream)), order_(nodes.speeds.size()) {
     std::iota(order_.begin(), order_.end(), 0U);
     std::ranges::stable_sort(order_, std::greater(), [&](std::size_t node) { return nodes.speeds[node]; });
@@ -196,7 +196,7 @@ Division as_chunks(const StreamLoad& stream, const NodeLoads& nodes) {
 
 }  // namespace
 
-std::vector<std::size_t> cut_places(std::span<const StageLoad> stages) {
+std::vector<std::size_t> split_places(std::span<const StageLoad> stages) {
   std::vector<std::size_t> places;
   // The last readers of the source and of all stages but the one before the place must be before the place.
   std::size_t read_until = 0;  // last stage that reads an output made before the place
@@ -212,7 +212,7 @@ std::vector<std::size_t> cut_places(std::span<const StageLoad> stages) {
 }
 
 Division partition(const StreamLoad& stream, const NodeLoads& nodes) {
-  return stream.anywhere ? as_chunks(stream, nodes) : CutSearch(stream, nodes).best();
+  return stream.anywhere ? as_chunks(stream, nodes) : DivisionSearch(stream, nodes).best();
 }
 
 }  // namespace millrace::cluster

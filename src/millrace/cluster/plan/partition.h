@@ -55,7 +55,7 @@ struct Division {
 
 // Places where only one stream of frames has to travel, as the indices of the following stages. A stage with
 // two inputs from before such a place would need two streams.
-[[nodiscard]] std::vector<std::size_t> cut_places(std::span<const StageLoad> stages);
+[[nodiscard]] std::vector<std::size_t> split_places(std::span<const StageLoad> stages);
 
 // Returns chunks if frames need not travel. Otherwise returns the live split that reaches the wanted rate
 // with the fewest nodes; of these, the one with the largest reserve. If none reaches the rate, returns the

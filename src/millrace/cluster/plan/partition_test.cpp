@@ -23,16 +23,16 @@ StreamLoad chain(const std::vector<double>& seconds, double bytes = 1) {
   return stream;
 }
 
-TEST(CutPlaces, AreWhereOneStreamIsAllThatTravels) {
-  EXPECT_THAT(cut_places(chain({1, 1, 1}).stages), ElementsAre(1, 2));
+TEST(SplitPlaces, AreWhereOneStreamIsAllThatTravels) {
+  EXPECT_THAT(split_places(chain({1, 1, 1}).stages), ElementsAre(1, 2));
   // blur | [sobel_x, sobel_y] | magnitude | binary
   const std::vector<StageLoad> fork{{1, 1, {-1}}, {1, 1, {0}}, {1, 1, {0}}, {1, 1, {1, 2}}, {1, 1, {3}}};
-  EXPECT_THAT(cut_places(fork), ElementsAre(1, 4));
+  EXPECT_THAT(split_places(fork), ElementsAre(1, 4));
   // The last stage compares the source with the result.
   const std::vector<StageLoad> source_again{{1, 1, {-1}}, {1, 1, {0}}, {1, 1, {-1, 1}}};
-  EXPECT_THAT(cut_places(source_again), IsEmpty());
+  EXPECT_THAT(split_places(source_again), IsEmpty());
   const std::vector<StageLoad> stage_again{{1, 1, {-1}}, {1, 1, {0}}, {1, 1, {0, 1}}, {1, 1, {2}}};
-  EXPECT_THAT(cut_places(stage_again), ElementsAre(1, 3));
+  EXPECT_THAT(split_places(stage_again), ElementsAre(1, 3));
 }
 
 TEST(Partition, WhatAnyNodeCanReadIsDividedByFrames) {

@@ -58,7 +58,7 @@ Status check_same_input(const JobPlan& plan, const std::string& file) {
   return failure("{}: is not the file that the plan was made of; make the plan again, or give --input", file);
 }
 
-Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Workplace& workplace,
+Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::ExecutionContext& context,
                               const ChunkOptions& options) {
   if (Status known = check_number(plan, chunk); !known) return std::unexpected(known.error());
   auto before = check_part(plan, options.folder, chunk, options.stop);
@@ -83,7 +83,7 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
   if (!pipeline) return std::unexpected(pipeline.error());
   const auto planes = planes_of(words);
   if (!planes) return std::unexpected(planes.error());
-  auto run_options = run::video_run_options_of(words, *pipeline, workplace.machine().usable.worker_limit);
+  auto run_options = run::video_run_options_of(words, *pipeline, context.machine().usable.worker_limit);
   if (!run_options) return std::unexpected(run_options.error());
   run_options->planes = *planes;
   // Later chunks inherit this chunk's findings.
@@ -101,7 +101,7 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
     };
 
   ChunkReading reading;
-  run::VideoRun video(workplace, chunk_source(plan, cut, input, reading), run::file_sink(file),
+  run::VideoRun video(context, chunk_source(plan, cut, input, reading), run::file_sink(file),
                       *std::move(run_options));
   if (Status done = video.run(); !done)
     return std::unexpected(

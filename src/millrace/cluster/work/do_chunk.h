@@ -32,7 +32,7 @@ struct ChunkOutcome {
 // frame of the chunk cannot be read, or the part cannot be written. After a failure there is no part under
 // its name, or the earlier one is unchanged.
 [[nodiscard]] Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk,
-                                            run::Workplace& workplace, const ChunkOptions& options);
+                                            run::ExecutionContext& context, const ChunkOptions& options);
 
 // Returns a usage error if the plan has no such chunk.
 [[nodiscard]] Status check_number(const JobPlan& plan, std::int64_t chunk);

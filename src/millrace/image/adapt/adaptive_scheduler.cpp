@@ -50,7 +50,7 @@ double expected_compile_seconds(const KernelBuild& build) {
 constexpr double search_start_seconds = 2e-3;
 constexpr double start_share_of_profile = 0.01;
 constexpr double start_share = 0.05;
-constexpr int turns_to_judge_by = 4;
+constexpr int batches_to_judge_by = 4;
 
 }  // namespace
 
@@ -155,8 +155,8 @@ void AdaptiveScheduler::search_if_it_pays() {
   // The first batch warms up, and disturbances lengthen others. The shortest one shows how much time is left.
   const double seconds_each = unobserved_->seconds / unobserved_->frames;
   if (std::exchange(warm_, true))
-    least_frame_seconds_ = warm_turns_++ == 0 ? seconds_each : std::min(least_frame_seconds_, seconds_each);
-  if ((warm_turns_ >= turns_to_judge_by || !frames_left()) && pays_to_search()) {
+    least_frame_seconds_ = warm_batches_++ == 0 ? seconds_each : std::min(least_frame_seconds_, seconds_each);
+  if ((warm_batches_ >= batches_to_judge_by || !frames_left()) && pays_to_search()) {
     const Status begun = without_exceptions([this] { return begin_search(); });
     if (begun) {
       // Parameters may have changed since the opening, and with them the set of candidates. prepare() then
@@ -332,7 +332,7 @@ void AdaptiveScheduler::update(const FrameLayout& layout, bool different) {
   if (!different) return;
   observation_ = {.frames = 0};
   unobserved_.reset();
-  warm_turns_ = 0;
+  warm_batches_ = 0;
   if (tuner_) tuner_->context_changed(seconds(now_ns()));
 }
 

@@ -121,7 +121,7 @@ class AdaptiveScheduler {
   FrameLayout layout_;  // until a search begins
   const AdaptiveOptions options_;
   std::optional<Opening> opening_;        // until a search begins
-  int warm_turns_ = 0;                    // batches run with the opening after warm-up
+  int warm_batches_ = 0;                  // batches run with the opening after warm-up
   double least_frame_seconds_ = 0;        // the least in those batches
   bool cannot_search_ = false;            // not enough memory for it
   bool remembers_ = false;                // the search has the profile's costs

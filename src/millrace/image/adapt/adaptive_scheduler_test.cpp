@@ -78,8 +78,8 @@ class Adaptive : public testing::Test {
     return start(std::move(with));
   }
 
-  void run_turns(AdaptiveScheduler& scheduler, int turns) {
-    for (int turn = 0; turn < turns && !HasFatalFailure(); ++turn)
+  void run_batches(AdaptiveScheduler& scheduler, int batches) {
+    for (int batch = 0; batch < batches && !HasFatalFailure(); ++batch)
       run_and_compare(scheduler);
   }
 
@@ -96,7 +96,7 @@ class Adaptive : public testing::Test {
   }
 
   // Processes the batch that the scheduler wants to run next.
-  [[nodiscard]] std::vector<FrameTask> run_turn(AdaptiveScheduler& scheduler, double (*waited)(int)) {
+  [[nodiscard]] std::vector<FrameTask> run_batch(AdaptiveScheduler& scheduler, double (*waited)(int)) {
     const auto count = scheduler.prepare();
     EXPECT_TRUE(count) << count.error().message;
     std::vector<FrameTask> tasks;
@@ -105,9 +105,9 @@ class Adaptive : public testing::Test {
       std::memset(target.data, 0xa5, static_cast<std::size_t>(target.stride) * target.covers.height());
       tasks.push_back({{source_.view()}, {target}});
     }
-    turns_ = executor_->in_use() == before_ ? turns_ + 1 : 0;
+    batches_ = executor_->in_use() == before_ ? batches_ + 1 : 0;
     before_ = executor_->in_use();
-    const Status done = scheduler.run(tasks, waited(turns_));
+    const Status done = scheduler.run(tasks, waited(batches_));
     EXPECT_TRUE(done) << done.error().message;
     frames_ += std::ssize(tasks);
     return tasks;
@@ -116,7 +116,7 @@ class Adaptive : public testing::Test {
   // The same, and compares with the reference. waited: seconds, as a function of the number of batches that
   // the schedule in use has run before.
   void run_and_compare(AdaptiveScheduler& scheduler, double (*waited)(int) = [](int) { return 0.0; }) {
-    const std::vector<FrameTask> tasks = run_turn(scheduler, waited);
+    const std::vector<FrameTask> tasks = run_batch(scheduler, waited);
     ASSERT_FALSE(tasks.empty());
     for (const FrameTask& task : tasks) {
       const PixelView& view = task.destinations[0];
@@ -142,7 +142,7 @@ class Adaptive : public testing::Test {
   PlaneBuffer destinations_[adaptive_workers];
   std::int64_t frames_ = 0;
   Schedule before_;
-  int turns_ = 0;  // that the schedule has run before
+  int batches_ = 0;  // that the schedule has run before
 };
 
 TEST_F(Adaptive, noPixelShowsWhatWasTriedAndWhen) {
@@ -165,7 +165,7 @@ TEST_F(Adaptive, valuesChangeWithTheirFrameWhateverIsBeingTried) {
   ASSERT_TRUE(scheduler);
   for (int step = 0; step < 30 && !HasFatalFailure(); ++step) {
     turn_to(6 + 9.0 * step, step % 5 == 0, *scheduler);
-    run_turns(*scheduler, 10);
+    run_batches(*scheduler, 10);
   }
 }
 
@@ -236,7 +236,7 @@ TEST_F(Adaptive, whatFramesWaitedForAnotherScheduleIsNoLatencyOfTheNext) {
   const Schedule first = scheduler->incumbent();
   const std::int64_t patience_ends = now_ns() + 60'000'000'000;
   while (scheduler->incumbent() == first && now_ns() < patience_ends && !HasFatalFailure()) {
-    run_and_compare(*scheduler, [](int turns) { return turns < 3 ? 10.0 : 0.0; });
+    run_and_compare(*scheduler, [](int batches) { return batches < 3 ? 10.0 : 0.0; });
     if (executor_->in_use() == first) scheduler->delay(0.05);
   }
   EXPECT_NE(scheduler->incumbent(), first);
@@ -339,7 +339,7 @@ TEST_F(Adaptive, aStreamIsSearchedOnceItIsKnownThatEnoughIsLeft) {
     const auto scheduler = start_of(more_than_was_said ? 3 : 100'000'000);
     ASSERT_TRUE(scheduler);
     EXPECT_FALSE(scheduler->searches());
-    run_turns(*scheduler, 10);
+    run_batches(*scheduler, 10);
     ASSERT_TRUE(scheduler->searches());
     ASSERT_GE(scheduler->tuner().incumbent(), 0) << "before it was told anything";
     const std::int64_t patience_ends = now_ns() + 60'000'000'000;
@@ -353,10 +353,10 @@ TEST_F(Adaptive, aStreamThatIsExpectedToGoOnAfterAllIsSearched) {
   use("@A");
   const auto scheduler = start_of(40);
   ASSERT_TRUE(scheduler);
-  run_turns(*scheduler, 10);
+  run_batches(*scheduler, 10);
   EXPECT_FALSE(scheduler->searches());
   scheduler->expect(100'000'000);
-  run_turns(*scheduler, 2);
+  run_batches(*scheduler, 2);
   EXPECT_TRUE(scheduler->searches());
 }
 
@@ -365,13 +365,13 @@ TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
   use("@A");
   const auto scheduler = start_of(100'000);
   ASSERT_TRUE(scheduler);
-  for (int turn = 0; turn < 20 && !HasFatalFailure(); ++turn) {
+  for (int batch = 0; batch < 20 && !HasFatalFailure(); ++batch) {
     scheduler->bound_share(0);
     run_and_compare(*scheduler);
   }
   EXPECT_FALSE(scheduler->searches());
   scheduler->bound_share(1);
-  run_turns(*scheduler, 6);
+  run_batches(*scheduler, 6);
   EXPECT_TRUE(scheduler->searches()) << "it is now";
 }
 
@@ -383,7 +383,7 @@ TEST_F(Adaptive, aStreamThatIsHeldRunsAsItBegan) {
     ASSERT_TRUE(scheduler);
     scheduler->hold(true);
     const Schedule first = executor_->in_use();
-    for (int turn = 0; turn < 40 && !HasFatalFailure(); ++turn) {
+    for (int batch = 0; batch < 40 && !HasFatalFailure(); ++batch) {
       run_and_compare(*scheduler);
       EXPECT_EQ(executor_->in_use(), first);
       EXPECT_EQ(scheduler->searches(), !known);
@@ -393,7 +393,7 @@ TEST_F(Adaptive, aStreamThatIsHeldRunsAsItBegan) {
       EXPECT_TRUE(scheduler->tuner().wanted_builds().empty());
     }
     scheduler->hold(false);
-    run_turns(*scheduler, 10);
+    run_batches(*scheduler, 10);
     EXPECT_TRUE(scheduler->searches());
     const std::int64_t patience_ends = now_ns() + 60'000'000'000;
     while (scheduler->tuner().record().events().empty() && now_ns() < patience_ends && !HasFatalFailure())
@@ -408,7 +408,7 @@ TEST_F(Adaptive, valuesThatChangeBeforeThereIsASearchHoldBeforeAndInIt) {
   ASSERT_TRUE(scheduler);
   for (int step = 0; step < 12 && !HasFatalFailure(); ++step) {
     turn_to(6 + 9.0 * step, true, *scheduler);
-    run_turns(*scheduler, step + 1);
+    run_batches(*scheduler, step + 1);
   }
   EXPECT_TRUE(scheduler->searches());
 }
@@ -433,8 +433,8 @@ TEST_F(Adaptive, aSearchLeavesWhatNewValuesHaveTakenOutOfItsSpace) {
   ASSERT_EQ(to_string(scheduler->incumbent()), to_string(fused));
   update(34, true, *scheduler);
   ASSERT_FALSE(ScheduleSpace::make(layout_, with.freedom)->find(fused)) << "else this tests nothing";
-  for (int turn = 0; turn < 6; ++turn)  // the reference takes far longer
-    ASSERT_FALSE(run_turn(*scheduler, [](int) { return 0.0; }).empty());
+  for (int batch = 0; batch < 6; ++batch)  // the reference takes far longer
+    ASSERT_FALSE(run_batch(*scheduler, [](int) { return 0.0; }).empty());
   ASSERT_TRUE(scheduler->searches());
   EXPECT_TRUE(scheduler->space().find(executor_->in_use())) << to_string(executor_->in_use());
   EXPECT_TRUE(scheduler->space().find(scheduler->incumbent())) << to_string(scheduler->incumbent());

@@ -1,7 +1,7 @@
 // ThreadChanger: gives threads what a policy decided, in a way that can be undone.
 #pragma once
 
-#include "millrace/placement/apply/heritage.h"
+#include "millrace/placement/apply/inherited_settings.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/policy/policy.h"
 

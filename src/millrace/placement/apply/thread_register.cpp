@@ -19,9 +19,9 @@ constexpr int migrations_read_at_once = 2;
 
 }  // namespace
 
-ThreadRegister::ThreadRegister(Surroundings surroundings, Policy policy, Journal& journal)
-    : surroundings_(std::move(surroundings)), policy_(std::move(policy)), journal_(&journal),
-      changer_(journal), given_at_start_(surroundings_.allowed),
+ThreadRegister::ThreadRegister(MachineState machine_state, Policy policy, Journal& journal)
+    : machine_state_(std::move(machine_state)), policy_(std::move(policy)), journal_(&journal),
+      changer_(journal), given_at_start_(machine_state_.allowed),
       open_to_([](pid_t process) { return machine::open_cpus(process); }) {}
 
 std::pair<ThreadRegister::Process*, ThreadRegister::Thread*> ThreadRegister::find(pid_t thread) {
@@ -42,8 +42,8 @@ void ThreadRegister::lay_ready(const std::vector<CpuSet>& masks) {
 
 // Threads may take the mask themselves.
 void ThreadRegister::note_ready(const CpuSet& mask) {
-  changer_.note_given({.mask = mask}, {.mask = surroundings_.allowed});
-  if (on_mask_) on_mask_(mask, surroundings_.allowed);
+  changer_.note_given({.mask = mask}, {.mask = machine_state_.allowed});
+  if (on_mask_) on_mask_(mask, machine_state_.allowed);
 }
 
 CpuSet ThreadRegister::lay_main_ready() {
@@ -54,8 +54,8 @@ CpuSet ThreadRegister::lay_main_ready() {
   for (const auto& [number, process] : processes_)
     if (process.left_alone.contains(number)) return {};
   read_load();
-  CpuSet mask = main_mask_in_advance(policy_, surroundings_, laid_main_);
-  if (mask.empty() || mask == surroundings_.allowed) return {};
+  CpuSet mask = main_mask_in_advance(policy_, machine_state_, laid_main_);
+  if (mask.empty() || mask == machine_state_.allowed) return {};
   if (laid_for_main_.insert(mask.to_string()).second) {
     changer_.note(journal_->add_mask(mask));
     if (!changer_.counts().not_journalled.empty()) return {};
@@ -70,9 +70,9 @@ void ThreadRegister::on_mask(std::function<void(const CpuSet&, const CpuSet&)> t
   on_mask_ = std::move(told);
 }
 
-void ThreadRegister::watch_starters(Starters& starters) {
+void ThreadRegister::watch_spawning(SpawningThreads& spawning) {
   const std::scoped_lock lock(mutex_);
-  starters_ = &starters;
+  spawning_ = &spawning;
 }
 
 void ThreadRegister::ask_chosen(std::function<bool(const CpuSet&)> asked) {
@@ -94,7 +94,7 @@ void ThreadRegister::ask_open(std::function<CpuSet(pid_t)> asked, KernelMasks ke
 
 CpuSet ThreadRegister::allowed() const {
   const std::scoped_lock lock(mutex_);
-  return surroundings_.allowed;
+  return machine_state_.allowed;
 }
 
 // A thread without a mask of its own originally had all CPUs that were open to it.
@@ -109,7 +109,7 @@ void ThreadRegister::note_open(Process& process, const CpuSet& open) {
   program_open_ = open;
   changer_.confine_given(then, open);
   if (program_original_ && program_original_->any_cpu) program_original_->mask = given_at_start_ = open;
-  surroundings_.allowed = confined(given_at_start_, open);
+  machine_state_.allowed = confined(given_at_start_, open);
   to_be_planned_ = true;
 }
 
@@ -172,15 +172,16 @@ std::optional<std::vector<double>> ThreadRegister::look_at_load() {
 
 // The known load stays if there is no newer one.
 void ThreadRegister::read_load() {
-  if (auto load = look_at_load()) surroundings_.load = std::move(*load);
+  if (auto load = look_at_load()) machine_state_.load = std::move(*load);
 }
 
 // Notices what the shim did inside the thread without a report: it put back the original mask or, in a main
 // thread, took the prepared one.
 void ThreadRegister::take_over_own(const Process& process, Thread& thread) {
-  const auto state = starters_ == nullptr ? Starters::State::none : starters_->state_of(thread.state.number);
-  thread.starting = state == Starters::State::starting;
-  if (thread.puts_back || state != Starters::State::none) {
+  const auto state =
+      spawning_ == nullptr ? SpawningThreads::State::none : spawning_->state_of(thread.state.number);
+  thread.starting = state == SpawningThreads::State::starting;
+  if (thread.puts_back || state != SpawningThreads::State::none) {
     const auto now = read_original(thread.state.number);
     const bool has_put_back = now && now->mask == thread.state.original.mask;
     if (has_put_back) {
@@ -189,8 +190,8 @@ void ThreadRegister::take_over_own(const Process& process, Thread& thread) {
       thread.puts_back = false;
     }
     // It stays registered until it has its mask again, because it may start another program before that.
-    if (state == Starters::State::done && !has_put_back) starters_->take_out(thread.state.number);
-    if (has_put_back || state != Starters::State::none) return;
+    if (state == SpawningThreads::State::done && !has_put_back) spawning_->take_out(thread.state.number);
+    if (has_put_back || state != SpawningThreads::State::none) return;
   }
   if (!thread.main || laid_for_main_.empty()) return;
   const auto now = read_original(thread.state.number);
@@ -203,7 +204,7 @@ void ThreadRegister::take_over_own(const Process& process, Thread& thread) {
   if (process.threads.size() == 1) thread.in_place_ns = now_ns();
 }
 
-std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) {
+std::optional<InheritedSettings> ThreadRegister::inherited_from(pid_t number) {
   const std::scoped_lock lock(mutex_);
   const auto owner = owner_.find(number);
   if (owner == owner_.end()) return std::nullopt;
@@ -213,8 +214,8 @@ std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) {
   // It may just have chosen a mask that is also given to others. Later the two cases could not be told apart.
   if (!process.left_alone.contains(number) &&
       (same_but_nice(now, thread.state.last) || changed_by_kernel(process, thread, now)))
-    return Heritage{thread.state.original, thread.state.last};
-  return Heritage{ThreadChanger::own_of(thread.state, now), now, true};
+    return InheritedSettings{thread.state.original, thread.state.last};
+  return InheritedSettings{ThreadChanger::own_of(thread.state, now), now, true};
 }
 
 ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
@@ -235,7 +236,7 @@ ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
 
 void ThreadRegister::forget(Process& process, std::map<pid_t, Thread>::iterator thread) {
   times_.ended(thread->first);
-  if (starters_ != nullptr) starters_->forget(thread->first);
+  if (spawning_ != nullptr) spawning_->forget(thread->first);
   process.left_alone.erase(thread->first);
   owner_.erase(thread->first);
   process.threads.erase(thread);
@@ -248,7 +249,7 @@ void ThreadRegister::forget_if_empty(pid_t number) {
   if (process != processes_.end() && process->second.threads.empty()) processes_.erase(process);
 }
 
-Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>& heritage) {
+Status ThreadRegister::process_began(pid_t number, const std::optional<InheritedSettings>& inherited) {
   const std::scoped_lock lock(mutex_);
   if (processes_.contains(number)) return {};
   const auto stat = read_task_stat(number, number);
@@ -256,16 +257,16 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>
   auto now = read_original(number);
   if (!now) return std::unexpected(now.error());
   Origin origin =
-      origin_of(*now, program_original_ ? &*program_original_ : nullptr, heritage, changer_.given());
-  if (!heritage && origin.original.mask != now->mask && is_chosen_ && is_chosen_(now->mask)) {
+      origin_of(*now, program_original_ ? &*program_original_ : nullptr, inherited, changer_.given());
+  if (!inherited && origin.original.mask != now->mask && is_chosen_ && is_chosen_(now->mask)) {
     origin.original.mask = now->mask;
     origin.alone = true;
   }
   // Inherited limits are known already; reading them takes a while.
-  CpuSet open = heritage && !program_open_.empty() ? program_open_ : open_to_(number);
+  CpuSet open = inherited && !program_open_.empty() ? program_open_ : open_to_(number);
   // Some containers show only part of the control groups; do not trust what is read there.
   if (!open.contains_all(now->mask)) open = CpuSet();
-  if (!heritage || !program_original_)
+  if (!inherited || !program_original_)
     origin.original.any_cpu = !open.empty() && origin.original.mask == open;
   if (!program_original_) {
     program_original_ = origin.original;
@@ -286,7 +287,7 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>
   Thread& main = add(added, {.state = {number, added.original, *now, {}, open},
                              .main = true,
                              .name = stat->name,
-                             .puts_back = starters_ != nullptr && now->mask != added.original.mask});
+                             .puts_back = spawning_ != nullptr && now->mask != added.original.mask});
   if (origin.alone) leave_alone(added, main);
   place_newcomer(added, main);
   return {};
@@ -357,8 +358,8 @@ void ThreadRegister::makes_a_thread(pid_t maker) {
     }
 }
 
-void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional<Heritage>& heritage,
-                                  const CpuSet& given) {
+void ThreadRegister::thread_began(pid_t number, pid_t owner,
+                                  const std::optional<InheritedSettings>& inherited, const CpuSet& given) {
   const std::scoped_lock lock(mutex_);
   const auto found = processes_.find(owner);
   if (found == processes_.end() || found->second.threads.contains(number)) return;
@@ -370,7 +371,7 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional
   Original without = *now;
   if (took) without.mask = process.original.mask;
   explain_mask(process, without);
-  Origin origin = origin_of(without, &process.original, heritage, changer_.given());
+  Origin origin = origin_of(without, &process.original, inherited, changer_.given());
   if (took) origin.original.mask = process.original.mask;
   if (origin.original.mask == process.original.mask) origin.original.any_cpu = process.original.any_cpu;
   const bool of_family = same_but_nice(origin.original, process.original);
@@ -399,19 +400,19 @@ void ThreadRegister::set_policy(Policy policy) {
   follow_policy();
 }
 
-void ThreadRegister::set_surroundings(Surroundings surroundings) {
+void ThreadRegister::set_machine_state(MachineState machine_state) {
   const std::scoped_lock lock(mutex_);
-  surroundings.by_unit = std::move(surroundings_.by_unit);
-  if (surroundings.load.empty()) surroundings.load = std::move(surroundings_.load);
-  if (!program_open_.empty()) surroundings.allowed = confined(given_at_start_, program_open_);
-  surroundings_ = std::move(surroundings);
+  machine_state.by_unit = std::move(machine_state_.by_unit);
+  if (machine_state.load.empty()) machine_state.load = std::move(machine_state_.load);
+  if (!program_open_.empty()) machine_state.allowed = confined(given_at_start_, program_open_);
+  machine_state_ = std::move(machine_state);
   follow_policy();
 }
 
 void ThreadRegister::set_by_unit(std::map<int, CpuSet> by_unit) {
   const std::scoped_lock lock(mutex_);
-  if (surroundings_.by_unit == by_unit) return;
-  surroundings_.by_unit = std::move(by_unit);
+  if (machine_state_.by_unit == by_unit) return;
+  machine_state_.by_unit = std::move(by_unit);
   follow_policy();
 }
 
@@ -419,7 +420,7 @@ void ThreadRegister::set_by_unit(std::map<int, CpuSet> by_unit) {
 std::size_t ThreadRegister::crowd_size() const {
   constexpr std::size_t least = 64;
   constexpr int for_each_cpu = 4;
-  return std::max(least, static_cast<std::size_t>(for_each_cpu * surroundings_.allowed.count()));
+  return std::max(least, static_cast<std::size_t>(for_each_cpu * machine_state_.allowed.count()));
 }
 
 LivingThread ThreadRegister::living(const Process& process, const Thread& thread) {
@@ -457,7 +458,7 @@ std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
     if (process == maker) all.back().alone = false;
   }
   if (maker != nullptr) all.push_back({.view = {.number = next_thread_, .process = maker->order}});
-  return settled_plans(policy, surroundings_, all, now_ns());
+  return settled_plans(policy, machine_state_, all, now_ns());
 }
 
 void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
@@ -471,7 +472,8 @@ void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
   }
   if (alone) return;
   if (policy_.traits().each_by_itself) {
-    give(process, thread, settled_plans(policy_, surroundings_, {living(process, thread)}, now_ns()).front());
+    give(process, thread,
+         settled_plans(policy_, machine_state_, {living(process, thread)}, now_ns()).front());
   } else if (static_cast<std::size_t>(alive_) <= crowd_size()) {
     read_load();
     follow_policy();
@@ -502,16 +504,16 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& wa
   thread.wanted = plan;
   if (!plan.mask.empty() && plan.mask != thread.state.original.mask && on_mask_)
     on_mask_(plan.mask, thread.state.original.mask);
-  if (starters_ != nullptr && !starters_->hold(thread.state.number)) {
+  if (spawning_ != nullptr && !spawning_->hold(thread.state.number)) {
     thread.new_born = true;
     return;
   }
   if (changer_.give(thread.state, plan)) {
     thread.state.open = process.open;
-    if (starters_ != nullptr) starters_->take_out(thread.state.number);
+    if (spawning_ != nullptr) spawning_->take_out(thread.state.number);
     return;
   }
-  if (starters_ != nullptr) starters_->let_go(thread.state.number);
+  if (spawning_ != nullptr) spawning_->let_go(thread.state.number);
   if (looks_after_itself(process, thread))
     leave_alone(process, thread);
   else
@@ -527,11 +529,11 @@ bool ThreadRegister::looks_after_itself(Process& process, Thread& thread) {
   return now && !same_but_nice(*now, thread.state.last) && !changed_by_kernel(process, thread, *now);
 }
 
-// Drops starters that ended meanwhile, including those of processes that were never seen.
-void ThreadRegister::forget_starters() {
-  if (starters_ == nullptr) return;
-  for (const pid_t thread : starters_->all())
-    if (!owner_.contains(thread) && !read_original(thread)) starters_->forget(thread);
+// Drops spawning that ended meanwhile, including those of processes that were never seen.
+void ThreadRegister::forget_spawning() {
+  if (spawning_ == nullptr) return;
+  for (const pid_t thread : spawning_->all())
+    if (!owner_.contains(thread) && !read_original(thread)) spawning_->forget(thread);
 }
 
 void ThreadRegister::leave_alone(Process& process, Thread& thread) {
@@ -606,7 +608,7 @@ void ThreadRegister::find_changed_by_others() {
         take_over_own(process, thread);
         if (looks_after_itself(process, thread)) leave_alone(process, thread);
       }
-  forget_starters();
+  forget_spawning();
 }
 
 std::int64_t ThreadRegister::migrations() const {

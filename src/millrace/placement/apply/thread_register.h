@@ -2,10 +2,10 @@
 #pragma once
 
 #include "millrace/placement/apply/crowd_times.h"
-#include "millrace/placement/apply/heritage.h"
+#include "millrace/placement/apply/inherited_settings.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/apply/mask_changes.h"
-#include "millrace/placement/apply/starters.h"
+#include "millrace/placement/apply/spawning_threads.h"
 #include "millrace/placement/apply/thread_changer.h"
 #include "millrace/placement/apply/thread_times.h"
 #include "millrace/placement/policy/candidates.h"
@@ -71,7 +71,7 @@ struct ThreadIdentity {
 class ThreadRegister {
  public:
   // `journal` must outlive the register, which is its only user.
-  ThreadRegister(Surroundings surroundings, Policy policy, Journal& journal);
+  ThreadRegister(MachineState machine_state, Policy policy, Journal& journal);
   ThreadRegister(const ThreadRegister&) = delete;
   ThreadRegister& operator=(const ThreadRegister&) = delete;
 
@@ -84,9 +84,9 @@ class ThreadRegister {
   // Calls `told`, with the register's lock held, with each mask that a thread is about to get or may take,
   // and the mask that it had before.
   void on_mask(std::function<void(const machine::CpuSet& mask, const machine::CpuSet& original)> told);
-  // Threads that put back their masks to start programs are given them again afterwards. `starters` must
+  // Threads that put back their masks to start programs are given them again afterwards. `spawning` must
   // outlive the register.
-  void watch_starters(Starters& starters);
+  void watch_spawning(SpawningThreads& spawning);
   // `asked` tells whether the program itself gave one of its threads this mask. A process that is found with
   // such a mask keeps it if its maker is unknown.
   void ask_chosen(std::function<bool(const machine::CpuSet& mask)> asked);
@@ -96,11 +96,11 @@ class ThreadRegister {
   void ask_open(std::function<machine::CpuSet(pid_t process)> asked, KernelMasks kernel);
 
   // Returns what the thread passes on to a thread that it makes now; nothing if the thread is unknown.
-  [[nodiscard]] std::optional<Heritage> heritage_of(pid_t thread);
+  [[nodiscard]] std::optional<InheritedSettings> inherited_from(pid_t thread);
 
-  // Reports a process with its first thread. heritage: of the thread that made it, if known. Fails if the
+  // Reports a process with its first thread. inherited: of the thread that made it, if known. Fails if the
   // process is gone; it is then not followed. A known process is ignored.
-  Status process_began(pid_t process, const std::optional<Heritage>& heritage = std::nullopt);
+  Status process_began(pid_t process, const std::optional<InheritedSettings>& inherited = std::nullopt);
   // The program begins now: crowd times are counted from here.
   void program_begins();
   // The process has executed another program. Only the thread that did so, `former`, survives; it now has
@@ -111,7 +111,8 @@ class ThreadRegister {
   void makes_a_thread(pid_t maker);
   // Reports another thread of a known process. given: the prepared mask that it took at its birth, if any. A
   // known thread is ignored.
-  void thread_began(pid_t thread, pid_t process, const std::optional<Heritage>& heritage = std::nullopt,
+  void thread_began(pid_t thread, pid_t process,
+                    const std::optional<InheritedSettings>& inherited = std::nullopt,
                     const machine::CpuSet& given = {});
   // Reports the end of a thread or process; unknown ones are ignored.
   void thread_ended(pid_t thread);
@@ -120,11 +121,11 @@ class ThreadRegister {
   void set_policy(Policy policy);
   // Replaces everything but the observed use of units. The program may use what it was given, as far as that
   // is open.
-  void set_surroundings(Surroundings surroundings);
+  void set_machine_state(MachineState machine_state);
   // Returns the CPUs that the program may use, as last observed. They differ from the start if its cpuset or
   // the online CPUs have changed.
   [[nodiscard]] machine::CpuSet allowed() const;
-  // Sets Surroundings::by_unit from now on.
+  // Sets MachineState::by_unit from now on.
   void set_by_unit(std::map<int, machine::CpuSet> by_unit);
 
   // Reads the living threads and returns the run times of all threads, with the last known values of those
@@ -206,7 +207,7 @@ class ThreadRegister {
   void note_open(Process& process, const machine::CpuSet& open);
   bool find_open();
   void explain_mask(Process& process, const Original& now);
-  void forget_starters();
+  void forget_spawning();
   void place_newcomer(Process& process, Thread& thread);
   void follow_policy();
   void give(Process& process, Thread& thread, const ThreadPlan& wanted);
@@ -215,7 +216,7 @@ class ThreadRegister {
   void find_changed_by_others();
 
   mutable std::mutex mutex_;
-  Surroundings surroundings_;
+  MachineState machine_state_;
   Policy policy_;
   Journal* journal_;
   std::map<pid_t, Process> processes_;
@@ -233,7 +234,7 @@ class ThreadRegister {
   std::set<std::string> laid_for_main_;  // all masks that main was told to take
   std::function<void(const machine::CpuSet&, const machine::CpuSet&)> on_mask_;
   std::function<bool(const machine::CpuSet&)> is_chosen_;
-  Starters* starters_ = nullptr;
+  SpawningThreads* spawning_ = nullptr;
   ThreadPlan newest_plan_;
   bool to_be_planned_ = false;  // there are new threads that the policy was not called for
   RegisterCounts counts_;

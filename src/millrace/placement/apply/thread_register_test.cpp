@@ -49,8 +49,8 @@ class Waiting {
 
 // Gives each thread the first allowed CPU.
 Policy first_allowed() {
-  return {[](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-            return std::vector<ThreadPlan>(threads.size(), {.mask = surroundings.allowed.first(1)});
+  return {[](const MachineState& machine_state, std::span<const ThreadView> threads) {
+            return std::vector<ThreadPlan>(threads.size(), {.mask = machine_state.allowed.first(1)});
           },
           {.each_by_itself = true, .explicit_masks = true}};
 }
@@ -59,19 +59,19 @@ class ThreadRegisterTest : public testing::Test {
  protected:
   TemporaryFolder own_;
   Journal journal_ = std::move(Journal::begin(std::move(StateFolder::open(own_.path()).value())).value());
-  Surroundings surroundings_{
+  MachineState machine_state_{
       .topology = nullptr, .allowed = machine::current_thread_affinity().value(), .load = {}};
 };
 
 // How many thread views a policy received in total during this many births.
-std::size_t views_shown(Surroundings surroundings, Journal& journal, int births, bool each_by_itself) {
+std::size_t views_shown(MachineState machine_state, Journal& journal, int births, bool each_by_itself) {
   std::size_t shown = 0;
-  Policy policy = {[&shown](const Surroundings&, std::span<const ThreadView> threads) {
+  Policy policy = {[&shown](const MachineState&, std::span<const ThreadView> threads) {
                      shown += threads.size();
                      return std::vector<ThreadPlan>(threads.size());
                    },
                    {.each_by_itself = each_by_itself}};
-  ThreadRegister threads(std::move(surroundings), std::move(policy), journal);
+  ThreadRegister threads(std::move(machine_state), std::move(policy), journal);
   EXPECT_TRUE(threads.process_began(getpid()));
   const Waiting waiting(births);
   for (const pid_t thread : waiting.numbers())
@@ -82,8 +82,8 @@ std::size_t views_shown(Surroundings surroundings, Journal& journal, int births,
 
 TEST_F(ThreadRegisterTest, ABirthCostsTheSameHoweverManyThreadsThereAre) {
   for (const bool each_by_itself : {true, false}) {
-    const std::size_t few = views_shown(surroundings_, journal_, 200, each_by_itself);
-    const std::size_t many = views_shown(surroundings_, journal_, 600, each_by_itself);
+    const std::size_t few = views_shown(machine_state_, journal_, 200, each_by_itself);
+    const std::size_t many = views_shown(machine_state_, journal_, 600, each_by_itself);
     EXPECT_LE(many - few, 400U) << each_by_itself;
   }
 }
@@ -91,8 +91,8 @@ TEST_F(ThreadRegisterTest, ABirthCostsTheSameHoweverManyThreadsThereAre) {
 TEST_F(ThreadRegisterTest, NewcomersToACrowdArePlannedWithTheNextLook) {
   std::size_t most = 0;
   ThreadRegister threads(
-      surroundings_,
-      [&most](const Surroundings&, std::span<const ThreadView> views) {
+      machine_state_,
+      [&most](const MachineState&, std::span<const ThreadView> views) {
         most = std::max(most, views.size());
         return std::vector<ThreadPlan>(views.size());
       },
@@ -110,7 +110,7 @@ TEST_F(ThreadRegisterTest, NewcomersToACrowdArePlannedWithTheNextLook) {
 TEST_F(ThreadRegisterTest, WhatWasInheritedFromAMakerThatIsGoneIsKnown) {
   const auto before = read_original(0).value();
   if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
-  ThreadRegister threads(surroundings_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
+  ThreadRegister threads(machine_state_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
                          journal_);
   const ForkedProcess maker_process;
   const pid_t maker = maker_process.number();
@@ -132,9 +132,9 @@ TEST_F(ThreadRegisterTest, WhatWasInheritedFromAMakerThatIsGoneIsKnown) {
 
 // Set by a shim that has not reported it yet.
 TEST_F(ThreadRegisterTest, MasksThatWereLaidReadyAreNobodysChoice) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet one = surroundings_.allowed.first(1);
-  ThreadRegister threads(surroundings_, policy_of(Plan()), journal_);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet one = machine_state_.allowed.first(1);
+  ThreadRegister threads(machine_state_, policy_of(Plan()), journal_);
   threads.lay_ready({machine::CpuSet(), one});
   ASSERT_TRUE(threads.process_began(getpid()));
   const ForkedProcess child_process;
@@ -142,18 +142,18 @@ TEST_F(ThreadRegisterTest, MasksThatWereLaidReadyAreNobodysChoice) {
   ASSERT_TRUE(machine::bind_thread(child, one));
   ASSERT_TRUE(threads.process_began(child));
   threads.restore();
-  EXPECT_EQ(machine::thread_affinity(child), surroundings_.allowed);
+  EXPECT_EQ(machine::thread_affinity(child), machine_state_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
 }
 
 // The shim gave it its mask, which says nothing about its class.
 TEST_F(ThreadRegisterTest, AClassThatAThreadChoseBeforeItWasToldOfStays) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
     GTEST_SKIP() << "needs class other";
-  const machine::CpuSet one = surroundings_.allowed.first(1);
+  const machine::CpuSet one = machine_state_.allowed.first(1);
   for (const auto chosen : {machine::SchedulingClass::batch, machine::SchedulingClass::idle}) {
-    ThreadRegister threads(surroundings_, cpu_list_policy({one}), journal_);
+    ThreadRegister threads(machine_state_, cpu_list_policy({one}), journal_);
     threads.lay_ready({one});
     ASSERT_TRUE(threads.process_began(getpid()));
     const Waiting waiting(1);
@@ -164,18 +164,18 @@ TEST_F(ThreadRegisterTest, AClassThatAThreadChoseBeforeItWasToldOfStays) {
     EXPECT_EQ(read_original(thread)->scheduling_class, chosen);
     threads.restore();
     EXPECT_EQ(read_original(thread)->scheduling_class, chosen);
-    EXPECT_EQ(read_original(thread)->mask, surroundings_.allowed);
+    EXPECT_EQ(read_original(thread)->mask, machine_state_.allowed);
   }
 }
 
 // Inherited from its maker, which was given the class.
 TEST_F(ThreadRegisterTest, AClassThatAThreadInheritedBeforeItTookItsMaskIsNoChoice) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const auto before = read_original(0).value();
   if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
-  const machine::CpuSet one = surroundings_.allowed.first(1);
+  const machine::CpuSet one = machine_state_.allowed.first(1);
   ThreadRegister threads(
-      surroundings_, with_attributes(cpu_list_policy({one}), machine::SchedulingClass::batch, std::nullopt),
+      machine_state_, with_attributes(cpu_list_policy({one}), machine::SchedulingClass::batch, std::nullopt),
       journal_);
   threads.lay_ready({one});
   ASSERT_TRUE(threads.process_began(getpid()));
@@ -191,11 +191,11 @@ TEST_F(ThreadRegisterTest, AClassThatAThreadInheritedBeforeItTookItsMaskIsNoChoi
 
 // It was found after it had chosen its mask, with an inherited class.
 TEST_F(ThreadRegisterTest, WhoLooksAfterItsMaskIsGivenBackItsClassInTheEnd) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const auto before = read_original(0).value();
   if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
-  const machine::CpuSet one = surroundings_.allowed.first(1);
-  ThreadRegister threads(surroundings_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
+  const machine::CpuSet one = machine_state_.allowed.first(1);
+  ThreadRegister threads(machine_state_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
                          journal_);
   const ForkedProcess maker_process;
   const pid_t maker = maker_process.number();
@@ -214,7 +214,7 @@ TEST_F(ThreadRegisterTest, WhoLooksAfterItsMaskIsGivenBackItsClassInTheEnd) {
 TEST_F(ThreadRegisterTest, WhoIsToldOfAfterTheEndIsGivenBackWhatItInherited) {
   const auto before = read_original(0).value();
   if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
-  ThreadRegister threads(surroundings_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
+  ThreadRegister threads(machine_state_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
                          journal_);
   const ForkedProcess maker_process;
   const pid_t maker = maker_process.number();
@@ -224,7 +224,7 @@ TEST_F(ThreadRegisterTest, WhoIsToldOfAfterTheEndIsGivenBackWhatItInherited) {
   const ForkedProcess child_process;
   const pid_t child = child_process.number();
   ASSERT_TRUE(machine::change_scheduling(child, {.scheduling_class = machine::SchedulingClass::batch}));
-  ASSERT_TRUE(threads.process_began(child, threads.heritage_of(maker)));
+  ASSERT_TRUE(threads.process_began(child, threads.inherited_from(maker)));
   EXPECT_TRUE(same_but_nice(read_original(child).value(), before));
   EXPECT_EQ(threads.births(), births + 1) << "so that it is known for new";
   EXPECT_EQ(threads.counts().births, births) << "but it is none of the run";
@@ -232,16 +232,16 @@ TEST_F(ThreadRegisterTest, WhoIsToldOfAfterTheEndIsGivenBackWhatItInherited) {
 
 // Its number goes before the exec is reported, and with it everything known about it.
 TEST_F(ThreadRegisterTest, AnExecutedProgramIsGivenBackWhatAForgottenThreadWasGiven) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet one = surroundings_.allowed.first(1);
-  ThreadRegister threads(surroundings_, policy_of(Plan()), journal_);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet one = machine_state_.allowed.first(1);
+  ThreadRegister threads(machine_state_, policy_of(Plan()), journal_);
   threads.lay_ready({one});
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));
   ASSERT_TRUE(machine::bind_thread(program, one));
   threads.process_executed(program, 4194304);
-  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
+  EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
   EXPECT_EQ(threads.alive(), 1);
 }
@@ -249,15 +249,15 @@ TEST_F(ThreadRegisterTest, AnExecutedProgramIsGivenBackWhatAForgottenThreadWasGi
 // Another process stands in for the thread. The register does not find it in its process and treats it as
 // gone.
 TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet one = surroundings_.allowed.first(1);
-  const Policy others_on_one = [one](const Surroundings&, std::span<const ThreadView> views) {
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet one = machine_state_.allowed.first(1);
+  const Policy others_on_one = [one](const MachineState&, std::span<const ThreadView> views) {
     std::vector<ThreadPlan> plans(views.size());
     for (std::size_t i = 0; i < views.size(); ++i)
       if (!views[i].main) plans[i].mask = one;
     return plans;
   };
-  ThreadRegister threads(surroundings_, others_on_one, journal_);
+  ThreadRegister threads(machine_state_, others_on_one, journal_);
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   const ForkedProcess thread_process;
@@ -268,13 +268,13 @@ TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
   // The state if the thread had executed a program.
   ASSERT_TRUE(machine::bind_thread(program, one));
   std::ignore = threads.observe();
-  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
+  EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
 }
 
 // Applies once there is another thread.
 Policy main_at(const machine::CpuSet& place) {
-  return with_main_at_first_birth([place](const Surroundings&, std::span<const ThreadView> views) {
+  return with_main_at_first_birth([place](const MachineState&, std::span<const ThreadView> views) {
     std::vector<ThreadPlan> plans(views.size());
     for (std::size_t i = 0; i < views.size(); ++i)
       if (views[i].main && views.size() > 1) plans[i].mask = place;
@@ -284,19 +284,19 @@ Policy main_at(const machine::CpuSet& place) {
 
 // By the shim, before its first thread, without a report.
 TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNothing) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet last = surroundings_.allowed - surroundings_.allowed.first(1);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet last = machine_state_.allowed - machine_state_.allowed.first(1);
   const machine::CpuSet place = last.first(1);
-  ThreadRegister threads(surroundings_, main_at(place), journal_);
+  ThreadRegister threads(machine_state_, main_at(place), journal_);
   std::set<std::string> told;
   threads.on_mask([&](const machine::CpuSet& mask, const machine::CpuSet& original) {
     told.insert(mask.to_string());
-    EXPECT_EQ(original, surroundings_.allowed);
+    EXPECT_EQ(original, machine_state_.allowed);
   });
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));
-  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed) << "it is alone";
+  EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed) << "it is alone";
   EXPECT_EQ(threads.lay_main_ready(), place);
   ASSERT_TRUE(machine::bind_thread(program, place));
   threads.makes_a_thread(program);
@@ -305,7 +305,7 @@ TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNot
   EXPECT_EQ(threads.counts().changes, 0) << "it is where it should be";
   EXPECT_TRUE(threads.counts().left_alone.empty());
   threads.restore();
-  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
+  EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed);
 }
 
 // Makes a process whose main thread is about to make its first thread; main takes its mask itself or is given
@@ -321,10 +321,10 @@ bool begins_its_first(ThreadRegister& threads, pid_t program, const machine::Cpu
 // Observations may come between the pinning of main and the birth, whether main took its mask or was given
 // it.
 TEST_F(ThreadRegisterTest, AMainThreadKeepsItsPlaceUntilItsFirstThreadMayBeSeen) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet place = surroundings_.allowed.first(1);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = machine_state_.allowed.first(1);
   for (const bool by_itself : {true, false}) {
-    ThreadRegister threads(surroundings_, main_at(place), journal_);
+    ThreadRegister threads(machine_state_, main_at(place), journal_);
     const ForkedProcess program_process;
     const pid_t program = program_process.number();
     const std::int64_t before = now_ns();
@@ -338,16 +338,16 @@ TEST_F(ThreadRegisterTest, AMainThreadKeepsItsPlaceUntilItsFirstThreadMayBeSeen)
     }
     EXPECT_TRUE(eventually([&] {
       std::ignore = threads.observe();
-      return machine::thread_affinity(program) == surroundings_.allowed;
+      return machine::thread_affinity(program) == machine_state_.allowed;
     })) << "no thread has come";
     EXPECT_TRUE(threads.counts().left_alone.empty());
   }
 }
 
 TEST_F(ThreadRegisterTest, AMainThreadIsGivenBackWhatItHadOnceItsFirstThreadHasEnded) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet place = surroundings_.allowed.first(1);
-  ThreadRegister threads(surroundings_, main_at(place), journal_);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = machine_state_.allowed.first(1);
+  ThreadRegister threads(machine_state_, main_at(place), journal_);
   ASSERT_TRUE(threads.process_began(getpid()));
   EXPECT_EQ(threads.lay_main_ready(), place);
   ASSERT_TRUE(machine::bind_thread(getpid(), place));
@@ -358,33 +358,33 @@ TEST_F(ThreadRegisterTest, AMainThreadIsGivenBackWhatItHadOnceItsFirstThreadHasE
   }
   for (int i = 0; i < 2; ++i)
     std::ignore = threads.observe();
-  EXPECT_EQ(machine::thread_affinity(getpid()), surroundings_.allowed);
+  EXPECT_EQ(machine::thread_affinity(getpid()), machine_state_.allowed);
   threads.restore();
-  ASSERT_TRUE(machine::bind_thread(getpid(), surroundings_.allowed));
+  ASSERT_TRUE(machine::bind_thread(getpid(), machine_state_.allowed));
 }
 
 // It asks how many CPUs there are.
 TEST_F(ThreadRegisterTest, AProgramThatIsExecutedBeginsWithAllCpusThoughMainWasInItsPlace) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet place = surroundings_.allowed.first(1);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = machine_state_.allowed.first(1);
   for (const bool by_itself : {true, false}) {
-    ThreadRegister threads(surroundings_, main_at(place), journal_);
+    ThreadRegister threads(machine_state_, main_at(place), journal_);
     const ForkedProcess program_process;
     const pid_t program = program_process.number();
     ASSERT_TRUE(begins_its_first(threads, program, place, by_itself));
     EXPECT_EQ(machine::thread_affinity(program), place);
     threads.process_executed(program, program);
-    EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed) << by_itself;
+    EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed) << by_itself;
   }
 }
 
 // The board knows about masks, but only the register knows about classes.
 TEST_F(ThreadRegisterTest, NothingIsLaidReadyForAMainThreadThatLooksAfterItsClass) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
     GTEST_SKIP() << "needs class other";
-  const machine::CpuSet place = surroundings_.allowed.first(1);
-  ThreadRegister threads(surroundings_, main_at(place), journal_);
+  const machine::CpuSet place = machine_state_.allowed.first(1);
+  ThreadRegister threads(machine_state_, main_at(place), journal_);
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));
@@ -397,10 +397,10 @@ TEST_F(ThreadRegisterTest, NothingIsLaidReadyForAMainThreadThatLooksAfterItsClas
 }
 
 TEST_F(ThreadRegisterTest, AProcessKeepsWhatOthersWereGivenWhereTheProgramHasChosenItToo) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet place = surroundings_.allowed.first(1);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = machine_state_.allowed.first(1);
   for (const bool chosen : {false, true}) {
-    ThreadRegister threads(surroundings_, policy_of(Plan()), journal_);
+    ThreadRegister threads(machine_state_, policy_of(Plan()), journal_);
     const ForkedProcess program_process;
     ASSERT_TRUE(threads.process_began(program_process.number()));
     threads.lay_ready({place});
@@ -409,13 +409,13 @@ TEST_F(ThreadRegisterTest, AProcessKeepsWhatOthersWereGivenWhereTheProgramHasCho
     const pid_t child = child_process.number();
     ASSERT_TRUE(machine::bind_thread(child, place));
     ASSERT_TRUE(threads.process_began(child));
-    EXPECT_EQ(machine::thread_affinity(child), chosen ? place : surroundings_.allowed);
+    EXPECT_EQ(machine::thread_affinity(child), chosen ? place : machine_state_.allowed);
     threads.restore();
-    EXPECT_EQ(machine::thread_affinity(child), chosen ? place : surroundings_.allowed);
+    EXPECT_EQ(machine::thread_affinity(child), chosen ? place : machine_state_.allowed);
   }
 }
 
-class OneStarter : public Starters {
+class OneSpawningThread : public SpawningThreads {
  public:
   [[nodiscard]] State state_of(pid_t thread) const override {
     return thread == thread_ ? state_ : State::none;
@@ -440,11 +440,11 @@ class OneStarter : public Starters {
 };
 
 TEST_F(ThreadRegisterTest, AThreadThatPutsBackItsMaskToStartAProgramIsGivenItAgainAfterwards) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet place = surroundings_.allowed.first(1);
-  ThreadRegister threads(surroundings_, cpu_list_policy({place}), journal_);
-  OneStarter starters;
-  threads.watch_starters(starters);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = machine_state_.allowed.first(1);
+  ThreadRegister threads(machine_state_, cpu_list_policy({place}), journal_);
+  OneSpawningThread spawning;
+  threads.watch_spawning(spawning);
   const ForkedProcess job_process;
   const pid_t job = job_process.number();
   ASSERT_TRUE(threads.process_began(job));
@@ -458,32 +458,32 @@ TEST_F(ThreadRegisterTest, AThreadThatPutsBackItsMaskToStartAProgramIsGivenItAga
       std::ignore = threads.observe();
     return machine::thread_affinity(job);
   };
-  starters.enter(job, Starters::State::starting);
-  ASSERT_TRUE(machine::bind_thread(job, surroundings_.allowed));
-  EXPECT_EQ(look(), surroundings_.allowed) << "it starts one now";
-  starters.enter(job, Starters::State::done);
+  spawning.enter(job, SpawningThreads::State::starting);
+  ASSERT_TRUE(machine::bind_thread(job, machine_state_.allowed));
+  EXPECT_EQ(look(), machine_state_.allowed) << "it starts one now";
+  spawning.enter(job, SpawningThreads::State::done);
   EXPECT_EQ(look(), place);
-  EXPECT_TRUE(starters.all() == std::vector<pid_t>{0}) << "it has its mask again";
+  EXPECT_TRUE(spawning.all() == std::vector<pid_t>{0}) << "it has its mask again";
   EXPECT_TRUE(threads.counts().left_alone.empty());
-  ASSERT_TRUE(machine::bind_thread(job, surroundings_.allowed));
-  EXPECT_EQ(look(), surroundings_.allowed) << "it has chosen that";
+  ASSERT_TRUE(machine::bind_thread(job, machine_state_.allowed));
+  EXPECT_EQ(look(), machine_state_.allowed) << "it has chosen that";
   EXPECT_EQ(threads.counts().left_alone.size(), 1U);
 }
 
 TEST_F(ThreadRegisterTest, AProcessThatPutsBackWhatItsMakerHadBeforeIsNotTakenToHaveChosenThat) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet place = surroundings_.allowed.first(1);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = machine_state_.allowed.first(1);
   pid_t puts_back = 0;
-  const Policy policy = {[&](const Surroundings&, std::span<const ThreadView> views) {
+  const Policy policy = {[&](const MachineState&, std::span<const ThreadView> views) {
                            if (const pid_t process = std::exchange(puts_back, 0); process != 0) {
-                             EXPECT_TRUE(machine::bind_thread(process, surroundings_.allowed));
+                             EXPECT_TRUE(machine::bind_thread(process, machine_state_.allowed));
                            }
                            return std::vector<ThreadPlan>(views.size(), {.mask = place});
                          },
                          {.explicit_masks = true}};
-  ThreadRegister threads(surroundings_, policy, journal_);
-  OneStarter starters;
-  threads.watch_starters(starters);
+  ThreadRegister threads(machine_state_, policy, journal_);
+  OneSpawningThread spawning;
+  threads.watch_spawning(spawning);
   const ForkedProcess maker;
   ASSERT_TRUE(threads.process_began(maker.number()));
   const auto comes_to_have = [&](pid_t process, const machine::CpuSet& mask) {
@@ -499,31 +499,31 @@ TEST_F(ThreadRegisterTest, AProcessThatPutsBackWhatItsMakerHadBeforeIsNotTakenTo
   ASSERT_TRUE(threads.process_began(made.number()));
   EXPECT_TRUE(comes_to_have(made.number(), place));
   EXPECT_TRUE(threads.counts().left_alone.empty());
-  ASSERT_TRUE(machine::bind_thread(made.number(), surroundings_.allowed)) << "it chooses that";
+  ASSERT_TRUE(machine::bind_thread(made.number(), machine_state_.allowed)) << "it chooses that";
   EXPECT_TRUE(eventually([&] {
     std::ignore = threads.observe();
     return threads.counts().left_alone.size() == 1;
   }));
-  EXPECT_EQ(machine::thread_affinity(made.number()), surroundings_.allowed);
+  EXPECT_EQ(machine::thread_affinity(made.number()), machine_state_.allowed);
 }
 
 TEST_F(ThreadRegisterTest, StartersThatEndedAreForgottenWhateverTheyWereAboutToDo) {
-  for (const auto state : {Starters::State::done, Starters::State::starting}) {
-    ThreadRegister threads(surroundings_, policy_of({}), journal_);
-    OneStarter starters;
-    threads.watch_starters(starters);
+  for (const auto state : {SpawningThreads::State::done, SpawningThreads::State::starting}) {
+    ThreadRegister threads(machine_state_, policy_of({}), journal_);
+    OneSpawningThread spawning;
+    threads.watch_spawning(spawning);
     pid_t number = 0;
     {
       const ForkedProcess unknown;
       number = unknown.number();
-      starters.enter(number, state);
+      spawning.enter(number, state);
       threads.restore();
-      EXPECT_EQ(starters.all(), std::vector{number}) << "it is there, only not known";
+      EXPECT_EQ(spawning.all(), std::vector{number}) << "it is there, only not known";
     }
-    ThreadRegister others(surroundings_, policy_of({}), journal_);
-    others.watch_starters(starters);
+    ThreadRegister others(machine_state_, policy_of({}), journal_);
+    others.watch_spawning(spawning);
     others.restore();
-    EXPECT_EQ(starters.all(), std::vector<pid_t>{0});
+    EXPECT_EQ(spawning.all(), std::vector<pid_t>{0});
   }
 }
 
@@ -566,7 +566,7 @@ class ConfinedThreads : public ThreadRegisterTest, public testing::WithParamInte
 };
 
 TEST_P(ConfinedThreads, ArePlacedOnWhatIsOpenNowAndGivenBackEverything) {
-  ThreadRegister threads(surroundings_, first_allowed(), journal_);
+  ThreadRegister threads(machine_state_, first_allowed(), journal_);
   follow(threads, first_);
   becomes_open(rest_, first_);
   look(threads);
@@ -582,7 +582,7 @@ TEST_P(ConfinedThreads, ArePlacedOnWhatIsOpenNowAndGivenBackEverything) {
 }
 
 TEST_P(ConfinedThreads, AreGivenBackEverythingThoughNobodyLookedSince) {
-  ThreadRegister threads(surroundings_, first_allowed(), journal_);
+  ThreadRegister threads(machine_state_, first_allowed(), journal_);
   follow(threads, first_);
   becomes_open(rest_, first_);
   EXPECT_EQ(threads.restore().failed, 0);
@@ -590,7 +590,7 @@ TEST_P(ConfinedThreads, AreGivenBackEverythingThoughNobodyLookedSince) {
 }
 
 TEST_P(ConfinedThreads, WhoseMaskIsTheProgramsAreLeftAloneAsBefore) {
-  ThreadRegister threads(surroundings_, first_allowed(), journal_);
+  ThreadRegister threads(machine_state_, first_allowed(), journal_);
   follow(threads, first_);
   ASSERT_TRUE(machine::bind_thread(child_.number(), rest_));
   look(threads);
@@ -599,13 +599,13 @@ TEST_P(ConfinedThreads, WhoseMaskIsTheProgramsAreLeftAloneAsBefore) {
 }
 
 TEST_P(ConfinedThreads, HandDownWhatTheyHad) {
-  ThreadRegister threads(surroundings_, first_allowed(), journal_);
+  ThreadRegister threads(machine_state_, first_allowed(), journal_);
   follow(threads, first_);
   becomes_open(rest_, first_);
-  const auto heritage = threads.heritage_of(child_.number());
-  ASSERT_TRUE(heritage);
-  EXPECT_FALSE(heritage->left_alone);
-  EXPECT_TRUE(heritage->original.any_cpu);
+  const auto inherited = threads.inherited_from(child_.number());
+  ASSERT_TRUE(inherited);
+  EXPECT_FALSE(inherited->left_alone);
+  EXPECT_TRUE(inherited->original.any_cpu);
 }
 
 TEST_P(ConfinedThreads, ThatHadAMaskOfTheirOwnAreGivenThatBack) {
@@ -625,9 +625,9 @@ INSTANTIATE_TEST_SUITE_P(Kernels, ConfinedThreads,
 TEST_F(ThreadRegisterTest, PoliciesSeeTheLoadOfTheMomentAtEachBirth) {
   std::size_t seen = 0;
   ThreadRegister threads(
-      surroundings_,
-      [&seen](const Surroundings& surroundings, std::span<const ThreadView> views) {
-        seen = surroundings.load.size();
+      machine_state_,
+      [&seen](const MachineState& machine_state, std::span<const ThreadView> views) {
+        seen = machine_state.load.size();
         return std::vector<ThreadPlan>(views.size());
       },
       journal_);
@@ -642,20 +642,20 @@ TEST_F(ThreadRegisterTest, PoliciesSeeTheLoadOfTheMomentAtEachBirth) {
 
 // As with `make -j`.
 TEST_F(ThreadRegisterTest, ProcessesOfOneThreadGetTheListsThatTheUserNamed) {
-  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const machine::CpuSet one = surroundings_.allowed.first(1);
-  ThreadRegister threads(surroundings_, cpu_list_policy({one}), journal_);
+  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet one = machine_state_.allowed.first(1);
+  ThreadRegister threads(machine_state_, cpu_list_policy({one}), journal_);
   const ForkedProcess job_process;
   const pid_t job = job_process.number();
   ASSERT_TRUE(threads.process_began(job));
-  EXPECT_EQ(machine::thread_affinity(job), surroundings_.allowed)
+  EXPECT_EQ(machine::thread_affinity(job), machine_state_.allowed)
       << "it may ask for the number of CPUs first";
   EXPECT_TRUE(eventually([&] {
     std::ignore = threads.observe();
     return machine::thread_affinity(job) == one;
   }));
   threads.restore();
-  EXPECT_EQ(machine::thread_affinity(job), surroundings_.allowed);
+  EXPECT_EQ(machine::thread_affinity(job), machine_state_.allowed);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ struct millrace_birth_board {
   MILLRACE_ATOMIC(uint32_t) given_count;
   struct millrace_given_mask given[millrace_board_given];
   /* Sequentially consistent, paired with the mask in the kernel. */
-  MILLRACE_ATOMIC(uint32_t) starters[millrace_board_starters];
+  MILLRACE_ATOMIC(uint32_t) spawning[millrace_board_starters];
   /* A bloom filter: millrace_chosen_bit() of each mask that the program itself gave a thread. A process found
    * with one of these is assumed to have it by the program's choice. That can be wrong: its maker may have
    * been given the same mask, or two masks may share a bit. Such a process then keeps a mask, which is better

@@ -113,9 +113,9 @@ machine::CpuSet read_mask(const millrace_birth_slot& slot) {
 
 }  // namespace
 
-class BirthShim::BoardStarters : public Starters {
+class BirthShim::BoardStarters : public SpawningThreads {
  public:
-  explicit BoardStarters(millrace_birth_board& board) : entries_(board.starters) {}
+  explicit BoardStarters(millrace_birth_board& board) : entries_(board.spawning) {}
 
   [[nodiscard]] State state_of(pid_t thread) const override {
     for (const auto& entry : entries_) {
@@ -192,11 +192,11 @@ Result<BirthShim> BirthShim::make(const Ready& ready) {
 
 BirthShim::BirthShim(Descriptor library, Descriptor board_file, millrace_birth_board* board)
     : library_(std::move(library)), board_file_(std::move(board_file)), board_(board),
-      starters_(std::make_unique<BoardStarters>(*board)) {}
+      spawning_(std::make_unique<BoardStarters>(*board)) {}
 
 BirthShim::BirthShim(BirthShim&& other) noexcept
     : library_(std::move(other.library_)), board_file_(std::move(other.board_file_)),
-      board_(std::exchange(other.board_, nullptr)), starters_(std::move(other.starters_)),
+      board_(std::exchange(other.board_, nullptr)), spawning_(std::move(other.spawning_)),
       told_(other.told_) {}
 
 BirthShim::~BirthShim() {

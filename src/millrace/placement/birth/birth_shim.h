@@ -4,7 +4,7 @@
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
-#include "millrace/placement/apply/starters.h"
+#include "millrace/placement/apply/spawning_threads.h"
 #include "millrace/placement/birth/birth_board.h"
 
 #include <bitset>
@@ -60,7 +60,7 @@ class BirthShim {
   // True if the program itself gave this mask to one of its threads. Rarely also true for another mask.
   [[nodiscard]] bool is_chosen(const machine::CpuSet& mask) const;
   // Valid as long as this object.
-  [[nodiscard]] Starters& starters() const { return *starters_; }
+  [[nodiscard]] SpawningThreads& spawning() const { return *spawning_; }
   // Stops threads from taking prepared masks, even if the program outlives this process.
   void withdraw();
   // Births so far.
@@ -79,7 +79,7 @@ class BirthShim {
   Descriptor library_;
   Descriptor board_file_;
   millrace_birth_board* board_;
-  std::unique_ptr<Starters> starters_;
+  std::unique_ptr<SpawningThreads> spawning_;
   // A copy of the board's list, because the program could overwrite the board.
   std::vector<millrace_given_mask> given_;
   std::bitset<millrace_board_slots> told_;  // the births that were reported

@@ -57,14 +57,14 @@ TEST_F(BirthShimTest, TellsOfEachMaskOnceAndOfWhatWasThereBeforeLast) {
 TEST_F(BirthShimTest, KeepsToItsBoardWhateverTheProgramWritesThere) {
   board_->given_count = 0xffffffff;
   board_->births = 0xffffffff;
-  std::ranges::fill(board_->starters, 0xffffffff);
+  std::ranges::fill(board_->spawning, 0xffffffff);
   for (int cpu = 0; cpu < 1024; ++cpu)
     shim_->note_given({cpu}, {0, 1023});
   shim_->note_given({0}, {5});
   EXPECT_EQ(board_->given_count, millrace_board_given);
   EXPECT_TRUE(shim_->take_births().empty());
-  EXPECT_EQ(shim_->starters().state_of(getpid()), Starters::State::none);
-  shim_->starters().take_out(getpid());
+  EXPECT_EQ(shim_->spawning().state_of(getpid()), SpawningThreads::State::none);
+  shim_->spawning().take_out(getpid());
 }
 
 TEST_F(BirthShimTest, ABirthThatIsUnderWayKeepsNoOtherFromBeingToldOf) {
@@ -119,45 +119,45 @@ TEST_F(BirthShimTest, KnowsTheMasksThatTheProgramHasChosen) {
 }
 
 TEST_F(BirthShimTest, StartersAreKnownUntilTheyAreTakenOut) {
-  Starters& starters = shim_->starters();
-  board_->starters[7] = 42 | MILLRACE_STARTING;
-  EXPECT_EQ(starters.state_of(42), Starters::State::starting);
-  starters.take_out(42);
-  EXPECT_EQ(starters.state_of(42), Starters::State::starting) << "it is not done yet";
-  board_->starters[7] = 42;
-  EXPECT_EQ(starters.state_of(42), Starters::State::done);
-  EXPECT_EQ(starters.all(), std::vector<pid_t>{42});
-  starters.take_out(42);
-  EXPECT_EQ(starters.state_of(42), Starters::State::none);
+  SpawningThreads& spawning = shim_->spawning();
+  board_->spawning[7] = 42 | MILLRACE_STARTING;
+  EXPECT_EQ(spawning.state_of(42), SpawningThreads::State::starting);
+  spawning.take_out(42);
+  EXPECT_EQ(spawning.state_of(42), SpawningThreads::State::starting) << "it is not done yet";
+  board_->spawning[7] = 42;
+  EXPECT_EQ(spawning.state_of(42), SpawningThreads::State::done);
+  EXPECT_EQ(spawning.all(), std::vector<pid_t>{42});
+  spawning.take_out(42);
+  EXPECT_EQ(spawning.state_of(42), SpawningThreads::State::none);
 }
 
 TEST_F(BirthShimTest, StartersAreHeldUntilTheyAreLetGoOrTakenOut) {
-  Starters& starters = shim_->starters();
-  EXPECT_TRUE(starters.hold(42)) << "one that has not started anything yet";
-  EXPECT_EQ(board_->starters[0], 42 | MILLRACE_HELD);
-  starters.take_out(42);
-  EXPECT_EQ(board_->starters[0], 0U);
-  board_->starters[7] = 42;
-  EXPECT_TRUE(starters.hold(42));
-  EXPECT_EQ(board_->starters[7], 42 | MILLRACE_HELD);
-  EXPECT_EQ(starters.state_of(42), Starters::State::done);
-  EXPECT_EQ(starters.all(), std::vector<pid_t>{42});
-  starters.let_go(42);
-  EXPECT_EQ(board_->starters[7], 42U);
-  EXPECT_TRUE(starters.hold(42));
-  starters.take_out(42);
-  EXPECT_EQ(board_->starters[7], 0U);
-  board_->starters[7] = 42 | MILLRACE_STARTING;
-  EXPECT_FALSE(starters.hold(42)) << "it has begun";
-  EXPECT_EQ(board_->starters[7], 42 | MILLRACE_STARTING);
+  SpawningThreads& spawning = shim_->spawning();
+  EXPECT_TRUE(spawning.hold(42)) << "one that has not started anything yet";
+  EXPECT_EQ(board_->spawning[0], 42 | MILLRACE_HELD);
+  spawning.take_out(42);
+  EXPECT_EQ(board_->spawning[0], 0U);
+  board_->spawning[7] = 42;
+  EXPECT_TRUE(spawning.hold(42));
+  EXPECT_EQ(board_->spawning[7], 42 | MILLRACE_HELD);
+  EXPECT_EQ(spawning.state_of(42), SpawningThreads::State::done);
+  EXPECT_EQ(spawning.all(), std::vector<pid_t>{42});
+  spawning.let_go(42);
+  EXPECT_EQ(board_->spawning[7], 42U);
+  EXPECT_TRUE(spawning.hold(42));
+  spawning.take_out(42);
+  EXPECT_EQ(board_->spawning[7], 0U);
+  board_->spawning[7] = 42 | MILLRACE_STARTING;
+  EXPECT_FALSE(spawning.hold(42)) << "it has begun";
+  EXPECT_EQ(board_->spawning[7], 42 | MILLRACE_STARTING);
 }
 
 TEST_F(BirthShimTest, StartersThatEndedAreForgottenInTheMidstOfIt) {
-  Starters& starters = shim_->starters();
+  SpawningThreads& spawning = shim_->spawning();
   for (const std::uint32_t entered : {42U, 42U | MILLRACE_STARTING, 42U | MILLRACE_HELD}) {
-    board_->starters[3] = entered;
-    starters.forget(42);
-    EXPECT_EQ(board_->starters[3], 0U);
+    board_->spawning[3] = entered;
+    spawning.forget(42);
+    EXPECT_EQ(board_->spawning[3], 0U);
   }
 }
 

@@ -75,9 +75,9 @@ static MILLRACE_ATOMIC(uint32_t) * own_entry(void) {
   const uint32_t thread = (uint32_t)syscall(SYS_gettid);
   MILLRACE_ATOMIC(uint32_t)* free_entry = NULL;
   for (int i = 0; i < millrace_board_starters; ++i) {
-    const uint32_t entered = atomic_load(&board->starters[i]);
-    if ((entered & ~(MILLRACE_STARTING | MILLRACE_HELD)) == thread) return &board->starters[i];
-    if (entered == 0 && free_entry == NULL) free_entry = &board->starters[i];
+    const uint32_t entered = atomic_load(&board->spawning[i]);
+    if ((entered & ~(MILLRACE_STARTING | MILLRACE_HELD)) == thread) return &board->spawning[i];
+    if (entered == 0 && free_entry == NULL) free_entry = &board->spawning[i];
   }
   return free_entry;
 }

@@ -238,7 +238,7 @@ void Tracer::handle_event(pid_t thread, int event, int signal) {
     // Read it now: by the time of the child's own stop, its maker may be gone.
     const pid_t child = event_message(thread);
     const auto maker = owner_.find(thread);
-    const Announced announced{maker == owner_.end() ? 0 : maker->second, threads_->heritage_of(thread)};
+    const Announced announced{maker == owner_.end() ? 0 : maker->second, threads_->inherited_from(thread)};
     if (event == PTRACE_EVENT_CLONE && announced.family != 0 && is_thread_of(child, announced.family))
       threads_->makes_a_thread(thread);
     resume(thread, 0);
@@ -308,11 +308,11 @@ void Tracer::begin_life(pid_t thread, const Announced& child) {
   const pid_t family = child.family == 0 ? process_of(thread) : child.family;
   if (family != thread && family != 0 && (child.family == 0 || is_thread_of(thread, family))) {
     owner_[thread] = family;
-    threads_->thread_began(thread, family, child.heritage);
+    threads_->thread_began(thread, family, child.inherited);
   } else {
     owner_[thread] = thread;
     // A process that cannot be followed runs as the kernel schedules it.
-    std::ignore = threads_->process_began(thread, child.heritage);
+    std::ignore = threads_->process_began(thread, child.inherited);
   }
 }
 

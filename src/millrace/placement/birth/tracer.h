@@ -77,7 +77,7 @@ class Tracer {
   // A child that its maker has reported.
   struct Announced {
     pid_t family = 0;  // the maker's process
-    std::optional<Heritage> heritage;
+    std::optional<InheritedSettings> inherited;
   };
   void begin_life(pid_t thread, const Announced& child);
   void adopt_orphans(std::int64_t now);

@@ -108,7 +108,7 @@ WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, b
     program->began_ = stat->start_time;
   }
   program->confinement_ = confinement_of(program->start_);
-  program->threads_.emplace(Surroundings{.allowed = program->allowed_}, policy_of({}), program->journal_);
+  program->threads_.emplace(MachineState{.allowed = program->allowed_}, policy_of({}), program->journal_);
   program->births_.emplace(*program->threads_, nullptr);
   program->births_->follow_only([own = program.get()](pid_t born) { return own->is_own(born); });
   if (process != 0) {

@@ -39,8 +39,8 @@ std::vector<ThreadView> threads_of(const Crowd& crowd) {
   return threads;
 }
 
-Effect effect_of(const Plan& plan, const Surroundings& surroundings, const machine::SchedulingAttributes& own,
-                 std::span<const Crowd> crowds) {
+Effect effect_of(const Plan& plan, const MachineState& machine_state,
+                 const machine::SchedulingAttributes& own, std::span<const Crowd> crowds) {
   Effect effect{
       .scheduling_class = plan.scheduling_class.value_or(own.scheduling_class), .slice_ns = 0, .masks = {}};
   // Other classes have no slices.
@@ -49,8 +49,8 @@ Effect effect_of(const Plan& plan, const Surroundings& surroundings, const machi
   for (const Crowd& crowd : crowds) {
     // ThreadRegister gives no mask to main threads without others.
     const MaskPolicy policy = crowd.threads > crowd.processes ? plan.masks : MaskPolicy::none;
-    for (CpuSet& mask : masks_of(policy, surroundings, threads_of(crowd))) {
-      if (mask.empty()) mask = surroundings.allowed;
+    for (CpuSet& mask : masks_of(policy, machine_state, threads_of(crowd))) {
+      if (mask.empty()) mask = machine_state.allowed;
       effect.masks.push_back(std::move(mask));
     }
   }
@@ -101,14 +101,14 @@ bool may_be_candidate(const Plan& plan) {
   return fair && (!plan.slice_ns || *plan.slice_ns == long_slice_ns);
 }
 
-std::vector<Plan> plans_that_differ(std::span<const Plan> plans, const Surroundings& surroundings,
+std::vector<Plan> plans_that_differ(std::span<const Plan> plans, const MachineState& machine_state,
                                     const machine::SchedulingAttributes& own, std::span<const Crowd> crowds) {
   const std::vector<Crowd> counting = crowds_that_count(crowds);
   std::vector<Plan> differing;
   if (counting.empty()) return differing;
-  std::vector<Effect> effects = {effect_of(Plan(), surroundings, own, counting)};
+  std::vector<Effect> effects = {effect_of(Plan(), machine_state, own, counting)};
   for (const Plan& plan : plans) {
-    Effect effect = effect_of(plan, surroundings, own, counting);
+    Effect effect = effect_of(plan, machine_state, own, counting);
     if (std::ranges::find(effects, effect) != effects.end()) continue;
     effects.push_back(std::move(effect));
     differing.push_back(plan);

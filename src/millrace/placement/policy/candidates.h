@@ -35,7 +35,7 @@ struct Crowd {
 // lasted less than a tenth of the program's time, and threads that are alone, do not count. own: class and
 // slice of the threads as they are.
 [[nodiscard]] std::vector<Plan> plans_that_differ(std::span<const Plan> plans,
-                                                  const Surroundings& surroundings,
+                                                  const MachineState& machine_state,
                                                   const machine::SchedulingAttributes& own,
                                                   std::span<const Crowd> crowds);
 

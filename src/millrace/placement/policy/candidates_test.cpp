@@ -30,8 +30,8 @@ const machine::SchedulingAttributes ordinary{.slice_ns = 2'800'000};
 // The differing plans among all candidates for a machine.
 std::vector<Plan> differing(const Topology& topology, const std::vector<Crowd>& crowds,
                             const machine::SchedulingAttributes& own = ordinary) {
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
-  return plans_that_differ(candidate_plans(topology, topology.cpus(), true), surroundings, own, crowds);
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  return plans_that_differ(candidate_plans(topology, topology.cpus(), true), machine_state, own, crowds);
 }
 
 // One process, for as long as all other crowds together.

@@ -22,8 +22,8 @@ std::int32_t index_of(const std::vector<machine::CpuSet>& sets, int cpu) {
   return static_cast<std::int32_t>(found - sets.begin());
 }
 
-std::vector<millrace_cpu> cpus_of(const Surroundings& surroundings) {
-  const machine::Topology& topology = *surroundings.topology;
+std::vector<millrace_cpu> cpus_of(const MachineState& machine_state) {
+  const machine::Topology& topology = *machine_state.topology;
   std::vector<machine::CpuSet> llcs;
   for (const int cpu : topology.cpus()) {
     const machine::Cache* cache = topology.last_level_cache_of(cpu);
@@ -33,14 +33,14 @@ std::vector<millrace_cpu> cpus_of(const Surroundings& surroundings) {
   for (const machine::NumaNode& node : topology.numa_nodes())
     nodes.push_back(node.cpus);
   std::vector<millrace_cpu> cpus;
-  for (const int cpu : surroundings.allowed) {
+  for (const int cpu : machine_state.allowed) {
     const auto at = static_cast<std::size_t>(cpu);
     cpus.push_back({.number = cpu,
                     .core = index_of(topology.cores(), cpu),
                     .llc = index_of(llcs, cpu),
                     .node = index_of(nodes, cpu),
                     .kind = topology.core_kind_of(cpu),
-                    .load = at < surroundings.load.size() ? surroundings.load[at] : 0});
+                    .load = at < machine_state.load.size() ? machine_state.load[at] : 0});
   }
   return cpus;
 }
@@ -60,9 +60,9 @@ std::optional<machine::SchedulingClass> class_of(std::int32_t number) {
   }
 }
 
-std::vector<ThreadPlan> ask(PlaceFunction place, const Surroundings& surroundings,
+std::vector<ThreadPlan> ask(PlaceFunction place, const MachineState& machine_state,
                             std::span<const ThreadView> views) {
-  const std::vector<millrace_cpu> cpus = cpus_of(surroundings);
+  const std::vector<millrace_cpu> cpus = cpus_of(machine_state);
   std::vector<millrace_thread> threads;
   std::vector<unsigned char> chosen(cpus.size() * views.size(), 0);
   std::vector<millrace_choice> choices;
@@ -98,8 +98,8 @@ Result<Policy> load_plug_in(const std::string& path) {
   if (version() != MILLRACE_POLICY_VERSION)
     return usage_error("the policy '{}' is of version {}, not {}; build it again", path, version(),
                        MILLRACE_POLICY_VERSION);
-  return Policy([library, place](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-    return ask(place, surroundings, threads);
+  return Policy([library, place](const MachineState& machine_state, std::span<const ThreadView> threads) {
+    return ask(place, machine_state, threads);
   });
 }
 

@@ -14,10 +14,10 @@ TEST(PlugIn, DecidesFromWhatIsAllowed) {
   const auto policy = load_plug_in(MILLRACE_TESTING_PROGRAMS "/last_first_policy.so");
   ASSERT_TRUE(policy) << policy.error().message;
   const auto topology = machine::hybrid();
-  const Surroundings surroundings{.topology = &topology, .allowed = {0, 4, 8}, .load = {}};
+  const MachineState machine_state{.topology = &topology, .allowed = {0, 4, 8}, .load = {}};
   const std::vector<ThreadView> threads = {
       {0, 0, true, "main"}, {1, 0, false, ""}, {2, 0, false, ""}, {3, 0, false, ""}, {4, 0, false, ""}};
-  const auto plans = (*policy)(surroundings, threads);
+  const auto plans = (*policy)(machine_state, threads);
   ASSERT_EQ(plans.size(), 5U);
   EXPECT_EQ(plans[0], ThreadPlan());
   EXPECT_EQ(plans[1].mask, CpuSet{8});
@@ -34,8 +34,8 @@ TEST(PlugIn, OutlivesTheObjectItWasLoadedInto) {
     copy = *policy;
   }
   const auto topology = machine::two_pus();
-  const Surroundings surroundings{.topology = &topology, .allowed = {0, 1}, .load = {}};
-  EXPECT_EQ(copy(surroundings, std::vector<ThreadView>{{0, 0, false, ""}})[0].mask, CpuSet{1});
+  const MachineState machine_state{.topology = &topology, .allowed = {0, 1}, .load = {}};
+  EXPECT_EQ(copy(machine_state, std::vector<ThreadView>{{0, 0, false, ""}})[0].mask, CpuSet{1});
 }
 
 TEST(PlugIn, WhatIsNoneIsRefusedByName) {

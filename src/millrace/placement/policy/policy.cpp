@@ -11,13 +11,13 @@ namespace {
 using machine::CpuSet;
 
 // The allowed part of each core, fast kinds first, then FPU group by FPU group.
-std::vector<CpuSet> allowed_cores(const Surroundings& surroundings) {
-  const machine::Topology& topology = *surroundings.topology;
+std::vector<CpuSet> allowed_cores(const MachineState& machine_state) {
+  const machine::Topology& topology = *machine_state.topology;
   // Fastest kind first; each kind in topology order.
   std::map<int, std::vector<CpuSet>, std::greater<>> of_kind;
   for (const CpuSet& group : topology.fpu_groups())
     for (const CpuSet& core : topology.cores()) {
-      const CpuSet usable = core & surroundings.allowed;
+      const CpuSet usable = core & machine_state.allowed;
       if (!usable.empty() && group.contains(usable.lowest()))
         of_kind[topology.core_kind_of(usable.lowest())].push_back(usable);
     }
@@ -45,21 +45,21 @@ std::vector<CpuSet> group_by_group(const machine::Topology& topology, const std:
 }
 
 // The allowed part of each last-level cache, in core order.
-std::vector<CpuSet> allowed_llcs(const Surroundings& surroundings, const std::vector<CpuSet>& cores) {
+std::vector<CpuSet> allowed_llcs(const MachineState& machine_state, const std::vector<CpuSet>& cores) {
   std::vector<CpuSet> llcs;
   for (const CpuSet& core : cores) {
-    const machine::Cache* cache = surroundings.topology->last_level_cache_of(core.lowest());
-    CpuSet llc = cache == nullptr ? core : cache->cpus & surroundings.allowed;
+    const machine::Cache* cache = machine_state.topology->last_level_cache_of(core.lowest());
+    CpuSet llc = cache == nullptr ? core : cache->cpus & machine_state.allowed;
     if (std::ranges::find(llcs, llc) == llcs.end()) llcs.push_back(std::move(llc));
   }
   return llcs;
 }
 
-double load_of(const Surroundings& surroundings, const CpuSet& core) {
+double load_of(const MachineState& machine_state, const CpuSet& core) {
   double load = 0;
   for (const int cpu : core)
-    if (static_cast<std::size_t>(cpu) < surroundings.load.size())
-      load += surroundings.load[static_cast<std::size_t>(cpu)];
+    if (static_cast<std::size_t>(cpu) < machine_state.load.size())
+      load += machine_state.load[static_cast<std::size_t>(cpu)];
   return load;
 }
 
@@ -89,13 +89,13 @@ std::vector<CpuSet> one_to_one(const Places& places, std::size_t count) {
 constexpr double as_good = 0.1;
 
 // The least loaded of `choice`, for a main thread that has the mask `now`.
-CpuSet least_loaded(const Surroundings& surroundings, const std::vector<CpuSet>& choice, const CpuSet& now) {
-  double least = load_of(surroundings, choice.front());
+CpuSet least_loaded(const MachineState& machine_state, const std::vector<CpuSet>& choice, const CpuSet& now) {
+  double least = load_of(machine_state, choice.front());
   for (const CpuSet& core : choice)
-    least = std::min(least, load_of(surroundings, core));
+    least = std::min(least, load_of(machine_state, core));
   const CpuSet* best = nullptr;
   for (const CpuSet& core : choice) {
-    if (load_of(surroundings, core) >= least + as_good) continue;
+    if (load_of(machine_state, core) >= least + as_good) continue;
     best = &core;
     if (core.intersects(now)) break;
   }
@@ -103,7 +103,7 @@ CpuSet least_loaded(const Surroundings& surroundings, const std::vector<CpuSet>&
 }
 
 // The place for main, which has the mask `now`, next to threads with masks of one PU each.
-CpuSet place_for_main(const Surroundings& surroundings, const Places& places,
+CpuSet place_for_main(const MachineState& machine_state, const Places& places,
                       const std::vector<CpuSet>& taken, const CpuSet& now) {
   if (taken.size() > places.cores.size()) return {};
   const auto is_free = [&](const CpuSet& cpus) {
@@ -114,15 +114,15 @@ CpuSet place_for_main(const Surroundings& surroundings, const Places& places,
   for (const CpuSet& core : places.cores) {
     if (!is_free(core)) continue;
     free.push_back(core);
-    if (is_free(surroundings.topology->fpu_group_of(core.lowest()))) with_free_units.push_back(core);
+    if (is_free(machine_state.topology->fpu_group_of(core.lowest()))) with_free_units.push_back(core);
   }
   const std::vector<CpuSet>& choice = !with_free_units.empty() ? with_free_units
                                       : free.empty()           ? places.cores
                                                                : free;
-  return least_loaded(surroundings, choice, now).first(1);
+  return least_loaded(machine_state, choice, now).first(1);
 }
 
-std::vector<CpuSet> one_to_one_beside_main(MaskPolicy policy, const Surroundings& surroundings,
+std::vector<CpuSet> one_to_one_beside_main(MaskPolicy policy, const MachineState& machine_state,
                                            const Places& places, std::span<const ThreadView> threads) {
   const auto others = static_cast<std::size_t>(
       std::ranges::count_if(threads, [](const auto& thread) { return !thread.main; }));
@@ -134,7 +134,7 @@ std::vector<CpuSet> one_to_one_beside_main(MaskPolicy policy, const Surroundings
     if (!thread.main)
       masks.push_back(taken[next++]);
     else
-      masks.push_back(places_main ? place_for_main(surroundings, places, taken, thread.mask) : CpuSet());
+      masks.push_back(places_main ? place_for_main(machine_state, places, taken, thread.mask) : CpuSet());
   return masks;
 }
 
@@ -165,35 +165,35 @@ std::vector<CpuSet> by_llc(const Places& places, std::size_t count) {
   return masks;
 }
 
-std::vector<CpuSet> by_unit(const Surroundings& surroundings, std::span<const ThreadView> threads) {
+std::vector<CpuSet> by_unit(const MachineState& machine_state, std::span<const ThreadView> threads) {
   std::vector<CpuSet> masks;
   for (const ThreadView& thread : threads) {
-    const auto found = surroundings.by_unit.find(thread.number);
-    masks.push_back(found == surroundings.by_unit.end() ? CpuSet() : found->second & surroundings.allowed);
+    const auto found = machine_state.by_unit.find(thread.number);
+    masks.push_back(found == machine_state.by_unit.end() ? CpuSet() : found->second & machine_state.allowed);
   }
   return masks;
 }
 
 }  // namespace
 
-std::vector<CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings,
+std::vector<CpuSet> masks_of(MaskPolicy policy, const MachineState& machine_state,
                              std::span<const ThreadView> threads) {
   if (policy == MaskPolicy::none) return std::vector<CpuSet>(threads.size());
-  if (policy == MaskPolicy::units) return by_unit(surroundings, threads);
+  if (policy == MaskPolicy::units) return by_unit(machine_state, threads);
   Places places;
-  places.neighbours = allowed_cores(surroundings);
+  places.neighbours = allowed_cores(machine_state);
   if (places.neighbours.empty()) return std::vector<CpuSet>(threads.size());
-  places.cores = group_by_group(*surroundings.topology, places.neighbours);
+  places.cores = group_by_group(*machine_state.topology, places.neighbours);
   for (const CpuSet& core : places.cores)
     places.allowed |= core;
-  places.llcs = allowed_llcs(surroundings, places.cores);
+  places.llcs = allowed_llcs(machine_state, places.cores);
   switch (policy) {
   case MaskPolicy::none:
   case MaskPolicy::units:
     break;
   case MaskPolicy::one_to_one:
   case MaskPolicy::main_least_loaded:
-    return one_to_one_beside_main(policy, surroundings, places, threads);
+    return one_to_one_beside_main(policy, machine_state, places, threads);
   case MaskPolicy::spread:
     return spread(places, threads.size());
   case MaskPolicy::compact:
@@ -206,9 +206,9 @@ std::vector<CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings
 
 Policy policy_of(const Plan& plan) {
   return {
-      [plan](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+      [plan](const MachineState& machine_state, std::span<const ThreadView> threads) {
         std::vector<ThreadPlan> plans;
-        for (CpuSet& mask : masks_of(plan.masks, surroundings, threads))
+        for (CpuSet& mask : masks_of(plan.masks, machine_state, threads))
           plans.push_back({std::move(mask), plan.scheduling_class, plan.slice_ns});
         return plans;
       },
@@ -219,9 +219,9 @@ Policy policy_of(const Plan& plan) {
 Policy with_attributes(Policy policy, std::optional<machine::SchedulingClass> scheduling_class,
                        std::optional<std::int64_t> slice_ns) {
   const Policy::Traits traits = policy.traits();
-  return {[policy = std::move(policy), scheduling_class, slice_ns](const Surroundings& surroundings,
+  return {[policy = std::move(policy), scheduling_class, slice_ns](const MachineState& machine_state,
                                                                    std::span<const ThreadView> threads) {
-            std::vector<ThreadPlan> plans = policy(surroundings, threads);
+            std::vector<ThreadPlan> plans = policy(machine_state, threads);
             for (ThreadPlan& plan : plans) {
               if (!plan.scheduling_class) plan.scheduling_class = scheduling_class;
               if (!plan.slice_ns) plan.slice_ns = slice_ns;
@@ -235,37 +235,38 @@ Policy with_main_at_first_birth(Policy policy) {
   Policy::Traits traits = policy.traits();
   traits.main_at_first_birth = true;
   return {
-      [policy = std::move(policy)](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-        return policy(surroundings, threads);
+      [policy = std::move(policy)](const MachineState& machine_state, std::span<const ThreadView> threads) {
+        return policy(machine_state, threads);
       },
       traits};
 }
 
-std::vector<CpuSet> masks_in_advance(const Policy& policy, const Surroundings& surroundings, int births) {
+std::vector<CpuSet> masks_in_advance(const Policy& policy, const MachineState& machine_state, int births) {
   std::vector<ThreadView> threads = {{.number = 0, .main = true}};
   std::vector<CpuSet> masks;
   for (int number = 1; number <= births; ++number) {
     threads.push_back({.number = number});
-    masks.push_back(policy(surroundings, threads).back().mask);
+    masks.push_back(policy(machine_state, threads).back().mask);
   }
   return masks;
 }
 
-CpuSet main_mask_in_advance(const Policy& policy, const Surroundings& surroundings, const CpuSet& now) {
+CpuSet main_mask_in_advance(const Policy& policy, const MachineState& machine_state, const CpuSet& now) {
   const std::vector<ThreadView> threads = {{.number = 0, .main = true, .mask = now}, {.number = 1}};
-  return policy(surroundings, threads).front().mask;
+  return policy(machine_state, threads).front().mask;
 }
 
 Policy cpu_list_policy(std::vector<CpuSet> lists) {
-  return {
-      [lists = std::move(lists)](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-        std::vector<ThreadPlan> plans;
-        for (const ThreadView& thread : threads)
-          plans.push_back(
-              {lists[static_cast<std::size_t>(thread.number) % lists.size()] & surroundings.allowed, {}, {}});
-        return plans;
-      },
-      {.each_by_itself = true, .explicit_masks = true}};
+  return {[lists = std::move(lists)](const MachineState& machine_state, std::span<const ThreadView> threads) {
+            std::vector<ThreadPlan> plans;
+            for (const ThreadView& thread : threads)
+              plans.push_back(
+                  {lists[static_cast<std::size_t>(thread.number) % lists.size()] & machine_state.allowed,
+                   {},
+                   {}});
+            return plans;
+          },
+          {.each_by_itself = true, .explicit_masks = true}};
 }
 
 }  // namespace millrace::placement

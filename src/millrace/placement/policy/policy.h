@@ -26,7 +26,7 @@ struct ThreadView {
   machine::CpuSet mask;  // the mask it was given last; empty: none
 };
 
-struct Surroundings {
+struct MachineState {
   const machine::Topology* topology = nullptr;  // may be null if no policy needs it
   machine::CpuSet allowed;                      // the program's own mask at the start; never empty
   // Load by CPU number, 0 idle to 1 busy, without the program's main threads; missing entries count as 0.
@@ -48,7 +48,7 @@ struct ThreadPlan {
 // `allowed`.
 class Policy {
  public:
-  using Function = std::function<std::vector<ThreadPlan>(const Surroundings&, std::span<const ThreadView>)>;
+  using Function = std::function<std::vector<ThreadPlan>(const MachineState&, std::span<const ThreadView>)>;
   // How the policy differs from the default, which looks at all threads together.
   struct Traits {
     bool each_by_itself = false;  // a thread's plan depends on that thread alone
@@ -62,14 +62,14 @@ class Policy {
   Policy(Function function, Traits traits) : function_(std::move(function)), traits_(traits) {}
   // NOLINTNEXTLINE(google-explicit-constructor): any callable of that form is a policy
   template <class Callable>
-    requires std::is_invocable_r_v<std::vector<ThreadPlan>, Callable&, const Surroundings&,
+    requires std::is_invocable_r_v<std::vector<ThreadPlan>, Callable&, const MachineState&,
                                    std::span<const ThreadView>> &&
              (!std::same_as<std::remove_cvref_t<Callable>, Policy>)
   Policy(Callable function) : function_(std::move(function)) {}
 
-  [[nodiscard]] std::vector<ThreadPlan> operator()(const Surroundings& surroundings,
+  [[nodiscard]] std::vector<ThreadPlan> operator()(const MachineState& machine_state,
                                                    std::span<const ThreadView> threads) const {
-    return function_(surroundings, threads);
+    return function_(machine_state, threads);
   }
   [[nodiscard]] const Traits& traits() const { return traits_; }
 
@@ -94,10 +94,10 @@ class Policy {
 //                      enough cores, else everywhere
 //   compact            all threads together on the fewest PUs that give each one, LLC by LLC
 //   llc                consecutive births share an LLC; as few LLCs as have a PU for each thread
-//   units              the masks in Surroundings::by_unit
+//   units              the masks in MachineState::by_unit
 //
 // Only the allowed PUs of an LLC count.
-[[nodiscard]] std::vector<machine::CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings,
+[[nodiscard]] std::vector<machine::CpuSet> masks_of(MaskPolicy policy, const MachineState& machine_state,
                                                     std::span<const ThreadView> threads);
 
 // Applies the masks of the plan's policy, and its class and slice, to every thread.
@@ -113,10 +113,10 @@ class Policy {
 // Returns the masks that the first `births` threads of a single-threaded process will get. The threads can
 // then take them without asking.
 [[nodiscard]] std::vector<machine::CpuSet> masks_in_advance(const Policy& policy,
-                                                            const Surroundings& surroundings, int births);
+                                                            const MachineState& machine_state, int births);
 // Returns the mask that the main thread of such a process gets when it makes its first thread. `now`: the
 // mask it has been promised so far.
-[[nodiscard]] machine::CpuSet main_mask_in_advance(const Policy& policy, const Surroundings& surroundings,
+[[nodiscard]] machine::CpuSet main_mask_in_advance(const Policy& policy, const MachineState& machine_state,
                                                    const machine::CpuSet& now);
 
 // Explicit lists: thread number n gets the allowed part of lists[n mod size], or everything allowed if that

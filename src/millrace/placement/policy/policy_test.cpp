@@ -58,8 +58,8 @@ TEST_P(EveryPolicy, GivesEachThreadSomeOfWhatIsAllowed) {
     if (cpu % 2 == 0) even.insert(cpu);
   for (const CpuSet& allowed : {all, all.first(std::max(1, all.count() / 2)), even, CpuSet{all.highest()}})
     for (const int others : numbers_of_others) {
-      const Surroundings surroundings{.topology = &topology_, .allowed = allowed, .load = {}};
-      const auto masks = masks_of(policy_, surroundings, threads_with(others));
+      const MachineState machine_state{.topology = &topology_, .allowed = allowed, .load = {}};
+      const auto masks = masks_of(policy_, machine_state, threads_with(others));
       ASSERT_EQ(masks.size(), static_cast<std::size_t>(others) + 1);
       for (const CpuSet& mask : masks)
         EXPECT_TRUE(allowed.contains_all(mask)) << mask.to_string() << " of " << allowed.to_string();
@@ -71,10 +71,10 @@ TEST_P(EveryPolicy, GivesEachThreadSomeOfWhatIsAllowed) {
 
 // No thread is pinned to PUs that it shares with more threads than there are PUs, not counting main.
 TEST_P(EveryPolicy, LeavesRoomForEveryThreadWhereThereIsRoom) {
-  const Surroundings surroundings{.topology = &topology_, .allowed = topology_.cpus(), .load = {}};
+  const MachineState machine_state{.topology = &topology_, .allowed = topology_.cpus(), .load = {}};
   for (const int others : numbers_of_others) {
     if (others > topology_.cpus().count()) continue;
-    const auto masks = others_of(masks_of(policy_, surroundings, threads_with(others)));
+    const auto masks = others_of(masks_of(policy_, machine_state, threads_with(others)));
     for (const CpuSet& mask : masks) {
       if (mask.empty()) continue;
       const auto within =
@@ -102,26 +102,26 @@ INSTANTIATE_TEST_SUITE_P(Machines, EveryPolicy,
 
 TEST(OneToOne, BindsEachThreadButMainToACoreOfItsOwn) {
   const Topology topology = quad_core();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
-  EXPECT_THAT(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(4)),
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  EXPECT_THAT(masks_of(MaskPolicy::one_to_one, machine_state, threads_with(4)),
               ElementsAre(CpuSet{}, CpuSet{0}, CpuSet{1}, CpuSet{2}, CpuSet{3}));
 }
 
 TEST(OneToOne, TakesOnePuOfEachCoreAndWidensAsThreadsOutnumberCoresAndPus) {
   const Topology topology = smt_quad();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
-  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(4))),
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, machine_state, threads_with(4))),
               ElementsAre(CpuSet{0}, CpuSet{2}, CpuSet{4}, CpuSet{6}));
-  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(5))),
+  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, machine_state, threads_with(5))),
               ElementsAre(CpuSet{0, 1}, CpuSet{2, 3}, CpuSet{4, 5}, CpuSet{6, 7}, CpuSet{0, 1}));
-  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(9))),
+  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, machine_state, threads_with(9))),
               Each(topology.cpus()));
 }
 
 TEST(OneToOne, FillsFastCoresFirst) {
   const Topology topology = machine::hybrid();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
-  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(4))),
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, machine_state, threads_with(4))),
               ElementsAre(CpuSet{0}, CpuSet{2}, CpuSet{4}, CpuSet{6}));
 }
 
@@ -141,12 +141,12 @@ TEST_P(OnSharedUnits, ThreadsHaveAnFpuGroupEachWhileThereAreEnough) {
       Topology::from_synthetic({.description = machine.description, .family = machine.family});
   ASSERT_TRUE(topology) << topology.error().message;
   ASSERT_EQ(topology->fpu_groups().size(), static_cast<std::size_t>(machine.groups));
-  const Surroundings surroundings{.topology = &*topology, .allowed = topology->cpus(), .load = {}};
+  const MachineState machine_state{.topology = &*topology, .allowed = topology->cpus(), .load = {}};
   // `spread` counts main among the threads.
   const int most = policy == MaskPolicy::spread ? machine.groups - 1 : machine.groups;
   for (int threads = 1; threads <= most; ++threads) {
     std::set<int> groups;
-    for (const CpuSet& mask : others_of(masks_of(policy, surroundings, threads_with(threads)))) {
+    for (const CpuSet& mask : others_of(masks_of(policy, machine_state, threads_with(threads)))) {
       const CpuSet& group = topology->fpu_group_of(mask.lowest());
       EXPECT_TRUE(group.contains_all(mask)) << mask.to_string();
       groups.insert(group.lowest());
@@ -175,23 +175,23 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(OneToOne, TakesSecondCoresOfModulesOnlyWhenTheFirstOnesAreTaken) {
   const Topology topology = machine::bulldozer();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
-  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(6))),
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, machine_state, threads_with(6))),
               ElementsAre(CpuSet{0}, CpuSet{2}, CpuSet{4}, CpuSet{6}, CpuSet{1}, CpuSet{3}));
 }
 
 TEST(Compact, FillsModulesOneAfterTheOther) {
   const Topology topology = machine::bulldozer();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
-  EXPECT_THAT(masks_of(MaskPolicy::compact, surroundings, threads_with(3)), Each(CpuSet::range(0, 3)));
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  EXPECT_THAT(masks_of(MaskPolicy::compact, machine_state, threads_with(3)), Each(CpuSet::range(0, 3)));
 }
 
 TEST(MainLeastLoaded, PutsMainWhereNobodyElseUsesTheFloatingPointUnits) {
   const Topology topology = machine::bulldozer();
   // The second PUs of the others' modules are idle; the fourth module is busy.
-  const Surroundings surroundings{
+  const MachineState machine_state{
       .topology = &topology, .allowed = topology.cpus(), .load = {0, 0, 0, 0, 0, 0, 0.5, 0.6}};
-  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(3)).front(), CpuSet{6});
+  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, machine_state, threads_with(3)).front(), CpuSet{6});
 }
 
 class MainLeastLoaded : public testing::TestWithParam<int> {};
@@ -201,14 +201,14 @@ TEST_P(MainLeastLoaded, PutsMainOnTheLeastLoadedCoreThatIsFree) {
   const int idle = GetParam();
   std::vector<double> load(4, 0.9);
   load[static_cast<std::size_t>(idle)] = 0.1;
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = load};
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = load};
   // Four threads leave no core free, so main gets the least loaded one. Two threads leave cores 2 and 3, and
   // future threads take 2 first.
-  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(4)).front(), CpuSet{idle});
-  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(2)).front(),
+  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, machine_state, threads_with(4)).front(), CpuSet{idle});
+  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, machine_state, threads_with(2)).front(),
             CpuSet{idle == 2 ? 2 : 3});
-  EXPECT_EQ(others_of(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(4))),
-            others_of(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(4))));
+  EXPECT_EQ(others_of(masks_of(MaskPolicy::main_least_loaded, machine_state, threads_with(4))),
+            others_of(masks_of(MaskPolicy::one_to_one, machine_state, threads_with(4))));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cores, MainLeastLoaded, testing::Range(0, 4));
@@ -217,59 +217,59 @@ TEST(MainLeastLoaded, LeavesMainWhereItIsWhileNoCoreIsClearlyBetter) {
   const Topology topology = quad_core();
   std::vector<ThreadView> threads = threads_with(2);
   threads.front().mask = CpuSet{2};
-  Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {0, 0, 0.25, 0.2}};
-  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads).front(), CpuSet{2});
-  surroundings.load = {0, 0, 0.4, 0.2};
-  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads).front(), CpuSet{3});
+  MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {0, 0, 0.25, 0.2}};
+  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, machine_state, threads).front(), CpuSet{2});
+  machine_state.load = {0, 0, 0.4, 0.2};
+  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, machine_state, threads).front(), CpuSet{3});
 }
 
 TEST(MainLeastLoaded, PromisesMainThePlaceThatItHasWithItsFirstThread) {
   const Topology topology = quad_core();
-  const Surroundings surroundings{
+  const MachineState machine_state{
       .topology = &topology, .allowed = topology.cpus(), .load = {0, 0.9, 0.1, 0.9}};
   const Policy policy = with_main_at_first_birth(policy_of({.masks = MaskPolicy::main_least_loaded}));
   EXPECT_TRUE(policy.traits().main_at_first_birth);
-  EXPECT_EQ(main_mask_in_advance(policy, surroundings, {}), CpuSet{2});
-  EXPECT_EQ(main_mask_in_advance(policy_of({.masks = MaskPolicy::one_to_one}), surroundings, {}), CpuSet());
+  EXPECT_EQ(main_mask_in_advance(policy, machine_state, {}), CpuSet{2});
+  EXPECT_EQ(main_mask_in_advance(policy_of({.masks = MaskPolicy::one_to_one}), machine_state, {}), CpuSet());
 }
 
 TEST(MainLeastLoaded, LeavesMainAloneWhenItIsAloneOrThreadsOutnumberCores) {
   const Topology topology = quad_core();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
   for (const int others : {0, 5, 20})
-    EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(others)).front(), CpuSet());
+    EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, machine_state, threads_with(others)).front(), CpuSet());
 }
 
 TEST(Spread, TakesTheLastLevelCachesInTurn) {
   const Topology topology = machine::two_sockets_smt();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
   const CpuSet first = CpuSet::range(0, 7);
   const CpuSet second = CpuSet::range(8, 15);
-  EXPECT_THAT(masks_of(MaskPolicy::spread, surroundings, threads_with(3)),
+  EXPECT_THAT(masks_of(MaskPolicy::spread, machine_state, threads_with(3)),
               ElementsAre(first, second, first, second));
 }
 
 TEST(Llc, KeepsConsecutiveBirthsTogetherOnAsFewCachesAsHoldThem) {
   const Topology topology = machine::two_sockets_smt();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
   const CpuSet first = CpuSet::range(0, 7);
-  EXPECT_THAT(masks_of(MaskPolicy::llc, surroundings, threads_with(7)), Each(first));
-  const auto masks = masks_of(MaskPolicy::llc, surroundings, threads_with(15));
+  EXPECT_THAT(masks_of(MaskPolicy::llc, machine_state, threads_with(7)), Each(first));
+  const auto masks = masks_of(MaskPolicy::llc, machine_state, threads_with(15));
   EXPECT_EQ(std::ranges::count(masks, first), 8);
   EXPECT_TRUE(std::ranges::is_sorted(masks, {}, [](const CpuSet& mask) { return mask.lowest(); }));
 }
 
 TEST(Compact, UsesTheFewestCoresOfOneCacheThatHaveAPuForEach) {
   const Topology topology = machine::two_sockets_smt();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
-  EXPECT_THAT(masks_of(MaskPolicy::compact, surroundings, threads_with(2)), Each(CpuSet::range(0, 3)));
-  EXPECT_THAT(masks_of(MaskPolicy::compact, surroundings, threads_with(99)), Each(topology.cpus()));
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  EXPECT_THAT(masks_of(MaskPolicy::compact, machine_state, threads_with(2)), Each(CpuSet::range(0, 3)));
+  EXPECT_THAT(masks_of(MaskPolicy::compact, machine_state, threads_with(99)), Each(topology.cpus()));
 }
 
 TEST(CpuLists, AreTakenInTurnByOrderOfBirthWithinWhatIsAllowed) {
   const Topology topology = quad_core();
-  const Surroundings surroundings{.topology = &topology, .allowed = {0, 1, 2}, .load = {}};
-  const auto plans = cpu_list_policy({{0}, {1, 3}, {3}})(surroundings, threads_with(3));
+  const MachineState machine_state{.topology = &topology, .allowed = {0, 1, 2}, .load = {}};
+  const auto plans = cpu_list_policy({{0}, {1, 3}, {3}})(machine_state, threads_with(3));
   EXPECT_EQ(plans[0].mask, CpuSet{0});
   EXPECT_EQ(plans[1].mask, CpuSet{1});
   EXPECT_EQ(plans[2].mask, CpuSet{});
@@ -278,11 +278,11 @@ TEST(CpuLists, AreTakenInTurnByOrderOfBirthWithinWhatIsAllowed) {
 
 TEST(PolicyOfAPlan, GivesClassAndSliceToEveryThread) {
   const Topology topology = quad_core();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
   const Plan plan{.masks = MaskPolicy::one_to_one,
                   .scheduling_class = machine::SchedulingClass::batch,
                   .slice_ns = 3'000'000};
-  const auto plans = policy_of(plan)(surroundings, threads_with(2));
+  const auto plans = policy_of(plan)(machine_state, threads_with(2));
   for (const ThreadPlan& each : plans) {
     EXPECT_EQ(each.scheduling_class, plan.scheduling_class);
     EXPECT_EQ(each.slice_ns, plan.slice_ns);
@@ -292,7 +292,7 @@ TEST(PolicyOfAPlan, GivesClassAndSliceToEveryThread) {
 
 TEST(PolicyOfAPlan, WithoutMasksNeedsNoTopology) {
   const auto plans =
-      policy_of({.scheduling_class = machine::SchedulingClass::batch})(Surroundings(), threads_with(3));
+      policy_of({.scheduling_class = machine::SchedulingClass::batch})(MachineState(), threads_with(3));
   EXPECT_EQ(plans.size(), 4U);
 }
 

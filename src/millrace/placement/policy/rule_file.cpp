@@ -116,13 +116,13 @@ Result<std::vector<Rule>> read_rule_file(const std::string& path) {
 }
 
 Policy rule_policy(std::vector<Rule> rules) {
-  return {[rules = std::move(rules)](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+  return {[rules = std::move(rules)](const MachineState& machine_state, std::span<const ThreadView> threads) {
             std::vector<ThreadPlan> plans(threads.size());
             for (std::size_t i = 0; i < threads.size(); ++i) {
               const auto rule =
                   std::ranges::find_if(rules, [&](const Rule& each) { return matches(each, threads[i]); });
               if (rule != rules.end())
-                plans[i] = {rule->cpus & surroundings.allowed, rule->scheduling_class, rule->slice_ns};
+                plans[i] = {rule->cpus & machine_state.allowed, rule->scheduling_class, rule->slice_ns};
             }
             return plans;
           },

@@ -12,9 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto rules = placement::parse_rules({reinterpret_cast<const char*>(data), size});
   if (!rules) return 0;
   static const machine::Topology topology = machine::hybrid();
-  const placement::Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  const placement::MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
   const placement::ThreadView threads[] = {{0, 0, true, "main"}, {1, 0, false, "x264"}};
-  for (const auto& plan : placement::rule_policy (*rules)(surroundings, threads))
-    if (!surroundings.allowed.contains_all(plan.mask)) std::abort();
+  for (const auto& plan : placement::rule_policy (*rules)(machine_state, threads))
+    if (!machine_state.allowed.contains_all(plan.mask)) std::abort();
   return 0;
 }

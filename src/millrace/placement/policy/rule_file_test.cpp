@@ -22,13 +22,13 @@ TEST(RuleFile, FirstRuleThatMatchesGives) {
                                  "any class=rr");
   ASSERT_TRUE(rules) << rules.error().message;
   const auto topology = machine::bulldozer();
-  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};
   const std::vector<ThreadView> threads = {{0, 0, true, "x264"},
                                            {1, 0, false, "x264"},
                                            {2, 0, false, "x264-a"},
                                            {3, 0, false, "other"},
                                            {4, 0, false, ""}};
-  const auto plans = rule_policy(*rules)(surroundings, threads);
+  const auto plans = rule_policy(*rules)(machine_state, threads);
   EXPECT_EQ(plans[0], (ThreadPlan{CpuSet{0}, {}, {}}));
   EXPECT_EQ(plans[1], (ThreadPlan{{}, SchedulingClass::rr, {}}));
   EXPECT_EQ(plans[2], (ThreadPlan{CpuSet{2, 3}, SchedulingClass::batch, {}}));

@@ -13,12 +13,12 @@ bool may_have_mask(const LivingThread& thread, const Policy::Traits& traits, std
   return !thread.alone || traits.explicit_masks;
 }
 
-std::vector<ThreadPlan> settled_plans(const Policy& policy, const Surroundings& surroundings,
+std::vector<ThreadPlan> settled_plans(const Policy& policy, const MachineState& machine_state,
                                       const std::vector<LivingThread>& threads, std::int64_t now) {
   std::vector<ThreadView> views;
   views.reserve(threads.size());
   std::ranges::transform(threads, std::back_inserter(views), &LivingThread::view);
-  std::vector<ThreadPlan> plans = policy(surroundings, views);
+  std::vector<ThreadPlan> plans = policy(machine_state, views);
   plans.resize(threads.size());
   for (std::size_t i = 0; i < threads.size(); ++i)
     if (!may_have_mask(threads[i], policy.traits(), now)) plans[i].mask = {};

@@ -25,7 +25,7 @@ struct LivingThread {
 
 // Returns the plans of `policy` for `threads`, which are in order of birth, without the masks that must wait.
 // Pure if the policy is.
-[[nodiscard]] std::vector<ThreadPlan> settled_plans(const Policy& policy, const Surroundings& surroundings,
+[[nodiscard]] std::vector<ThreadPlan> settled_plans(const Policy& policy, const MachineState& machine_state,
                                                     const std::vector<LivingThread>& threads,
                                                     std::int64_t now);
 

@@ -2,7 +2,7 @@
 
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/candidates.h"
-#include "millrace/placement/policy/surroundings.h"
+#include "millrace/placement/policy/machine_state.h"
 #include "millrace/placement/program/program_file.h"
 #include "millrace/placement/program/program_key.h"
 
@@ -103,8 +103,8 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
   auto allowed = machine::current_thread_affinity();
   if (!allowed) return std::unexpected(allowed.error());
   std::optional<machine::Topology> topology;
-  const auto surroundings = read_surroundings(*allowed, topology, false);
-  if (!surroundings) return std::unexpected(surroundings.error());
+  const auto machine_state = read_machine_state(*allowed, topology, false);
+  if (!machine_state) return std::unexpected(machine_state.error());
   const tuning::ProfileKey key = program_key(*program, settings.command, *allowed, size_of_file);
 
   const std::vector<Plan> candidates = candidate_plans(*topology, *allowed, machine::default_slice_ns() != 0);
@@ -139,7 +139,7 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
   const auto own = machine::scheduling_attributes(0);
   if (!own) return std::unexpected(own.error());
   const std::vector<Plan> differing =
-      plans_that_differ(candidates, *surroundings, *own, first->threads.crowds);
+      plans_that_differ(candidates, *machine_state, *own, first->threads.crowds);
   std::ranges::copy_if(candidates, std::back_inserter(report.left_out), [&](const Plan& plan) {
     return std::ranges::find(differing, plan) == differing.end();
   });

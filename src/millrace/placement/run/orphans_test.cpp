@@ -1,5 +1,5 @@
 #include "millrace/base/eventually_testing.h"
-#include "millrace/placement/apply/heritage.h"
+#include "millrace/placement/apply/inherited_settings.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/run/program_testing.h"
 #include "millrace/placement/task/forked_process_testing.h"

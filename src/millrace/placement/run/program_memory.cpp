@@ -3,7 +3,7 @@
 #include "millrace/base/system_file.h"
 #include "millrace/machine/limits/cpu_times.h"
 #include "millrace/placement/policy/candidates.h"
-#include "millrace/placement/policy/surroundings.h"
+#include "millrace/placement/policy/machine_state.h"
 #include "millrace/placement/program/program_key.h"
 #include "millrace/placement/task/task_files.h"
 

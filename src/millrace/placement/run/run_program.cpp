@@ -12,7 +12,7 @@
 #include "millrace/placement/birth/group_witness.h"
 #include "millrace/placement/birth/signals_for_program.h"
 #include "millrace/placement/policy/candidates.h"
-#include "millrace/placement/policy/surroundings.h"
+#include "millrace/placement/policy/machine_state.h"
 #include "millrace/placement/program/program_file.h"
 #include "millrace/placement/run/birth_watch.h"
 #include "millrace/placement/run/executed_programs.h"
@@ -156,22 +156,22 @@ void Run::raise_priority() {
 Status Run::prepare_threads(const ProgramFile* program) {
   Policy policy = with_attributes(settings_.policy.value_or(policy_of(remembered().value_or(Plan()))),
                                   settings_.scheduling_class, settings_.slice_ns);
-  Surroundings surroundings{.allowed = allowed_};
+  MachineState machine_state{.allowed = allowed_};
   // Reading the topology takes milliseconds. Without masks that can happen while the program runs.
   const bool masks = settings_.policy ? settings_.masks != MasksNeed::nothing
                                       : remembered() && remembered()->masks != MaskPolicy::none;
   if (masks) {
     const bool load = settings_.policy ? settings_.masks == MasksNeed::load
                                        : remembered()->masks == MaskPolicy::main_least_loaded;
-    auto read = read_surroundings(allowed_, topology(), load);
+    auto read = read_machine_state(allowed_, topology(), load);
     if (!read) return std::unexpected(read.error());
-    surroundings = std::move(*read);
+    machine_state = std::move(*read);
   }
   std::vector<CpuSet> laid_ready;
   const bool by_shim = summary_.birth == BirthWay::shim;
   if (by_shim || wants_answers(policy, program)) {
     constexpr int births_in_advance = 64;
-    if (by_shim) laid_ready = masks_in_advance(policy, surroundings, births_in_advance);
+    if (by_shim) laid_ready = masks_in_advance(policy, machine_state, births_in_advance);
     auto shim = BirthShim::make({.masks = laid_ready,
                                  .answers_only = !by_shim,
                                  .kept_free = reports_ ? reports_->tap.for_program().second : -1});
@@ -183,11 +183,11 @@ Status Run::prepare_threads(const ProgramFile* program) {
       summary_.birth_reason = shim.error().message;
     }
   }
-  threads_.emplace(std::move(surroundings), std::move(policy), journal_);
+  threads_.emplace(std::move(machine_state), std::move(policy), journal_);
   if (shim_) {
     threads_->on_mask(
         [this](const CpuSet& mask, const CpuSet& original) { shim_->note_given(mask, original); });
-    threads_->watch_starters(shim_->starters());
+    threads_->watch_spawning(shim_->spawning());
     threads_->ask_chosen([this](const CpuSet& mask) { return shim_->is_chosen(mask); });
     shim_->note_traced(summary_.birth == BirthWay::ptrace);
   }
@@ -207,12 +207,12 @@ std::int64_t Run::trials_after() const {
 
 // Called once the program has run for a while, because it takes tens of milliseconds.
 void Run::begin_trials() {
-  auto surroundings = read_surroundings(allowed_, topology(), true);
-  if (!surroundings) {
-    summary_.notes.push_back(surroundings.error().message + "; no plans are tried");
+  auto machine_state = read_machine_state(allowed_, topology(), true);
+  if (!machine_state) {
+    summary_.notes.push_back(machine_state.error().message + "; no plans are tried");
     return;
   }
-  threads_->set_surroundings(std::move(*surroundings));
+  threads_->set_machine_state(std::move(*machine_state));
   std::vector<Plan> candidates = candidate_plans(*topology(), allowed_, machine::default_slice_ns() != 0);
   if (units_ && units_->places()) candidates.insert(candidates.begin(), Plan{.masks = MaskPolicy::units});
   overseer_->try_plans(candidates, settings_.trials, remembered());
@@ -241,7 +241,7 @@ void Run::plan_anew() {
     return;
   }
   topologies_.emplace_back(std::move(*live));
-  threads_->set_surroundings({.topology = &*topology(), .allowed = allowed_});
+  threads_->set_machine_state({.topology = &*topology(), .allowed = allowed_});
   if (units_) units_->set_machine(*topology(), allowed_);
 }
 

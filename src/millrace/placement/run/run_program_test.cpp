@@ -3,7 +3,7 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/machine/topology/topology.h"
-#include "millrace/placement/apply/heritage.h"
+#include "millrace/placement/apply/inherited_settings.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/run/program_testing.h"
 #include "millrace/placement/run/run_program.h"
@@ -117,7 +117,7 @@ TEST_P(EveryWay, WhatAThreadWithAPlaceStartsBeginsWithWhatTheProgramWasGiven) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   if (way() != BirthWay::ptrace && std::string("static") == std::get<1>(GetParam()))
     GTEST_SKIP() << "found by polling, some milliseconds later";
-  RunSettings settings = fixed(MaskPolicy::main_least_loaded, way(), {program("starters")});
+  RunSettings settings = fixed(MaskPolicy::main_least_loaded, way(), {program("spawning")});
   settings.policy = with_main_at_first_birth(*settings.policy);
   settings.masks = MasksNeed::load;
   const TestRun run = run_to_end(settings);
@@ -524,7 +524,7 @@ class Choosers : public testing::TestWithParam<Chooser> {};
 
 // A policy with one mask for main threads and another for the rest; empty: all CPUs.
 Policy by_kind(const CpuSet& mains, const CpuSet& others) {
-  return Policy([=](const Surroundings&, std::span<const ThreadView> threads) {
+  return Policy([=](const MachineState&, std::span<const ThreadView> threads) {
     std::vector<ThreadPlan> plans(threads.size());
     for (std::size_t i = 0; i < threads.size(); ++i)
       plans[i].mask = threads[i].main ? mains : others;

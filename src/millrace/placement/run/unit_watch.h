@@ -51,7 +51,7 @@ class UnitWatch {
 
   [[nodiscard]] std::int64_t next_ns() const { return next_ns_; }
   // times: of all threads so far. Once a second it decides anew which threads to keep apart
-  // (Surroundings::by_unit).
+  // (MachineState::by_unit).
   void tick(const RunTimes& times);
   // True if it places threads, which needs trustworthy FPU groups.
   [[nodiscard]] bool places() const { return findings_.not_placed.empty(); }

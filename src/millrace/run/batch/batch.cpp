@@ -66,9 +66,9 @@ struct Batch::Active {
   std::jthread thread;
 };
 
-Batch::Batch(Workplace& workplace, std::vector<BatchJob> jobs, BatchOptions options)
-    : workplace_(workplace), jobs_(std::move(jobs)), options_(std::move(options)), results_(jobs_.size()),
-      policy_(workplace.threads(), options_.side_by_side), memory_(options_.memory_bytes) {
+Batch::Batch(ExecutionContext& context, std::vector<BatchJob> jobs, BatchOptions options)
+    : context_(context), jobs_(std::move(jobs)), options_(std::move(options)), results_(jobs_.size()),
+      policy_(context.threads(), options_.side_by_side), memory_(options_.memory_bytes) {
   std::map<std::string, int> numbers;
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     const auto [place, added] = numbers.emplace(jobs_[j].kind, static_cast<int>(kinds_.size()));
@@ -93,7 +93,7 @@ Batch::~Batch() {
 
 Status Batch::run() {
   start_ns_ = accounted_ns_ = changed_ns_ = busy_since_ns_ = now_ns();
-  busy_times_ = machine::read_cpu_times(workplace_.machine().usable.cpus);
+  busy_times_ = machine::read_cpu_times(context_.machine().usable.cpus);
   const std::stop_callback wake(options_.stop, [this] {
     const std::scoped_lock lock(mutex_);
     ++events_;
@@ -230,7 +230,7 @@ void Batch::measure_busy() {
   const double passed = seconds(now - busy_since_ns_);
   if (passed < busy_seconds) return;
   // Load of all programs: CPUs that others use are not available.
-  const auto times = machine::read_cpu_times(workplace_.machine().usable.cpus);
+  const auto times = machine::read_cpu_times(context_.machine().usable.cpus);
   busy_ = times && busy_times_ ? machine::busy_share(*busy_times_, *times) : std::nullopt;
   busy_since_ns_ = now;
   busy_times_ = times;
@@ -264,7 +264,7 @@ void Batch::begin_jobs() {
       const std::scoped_lock lock(mutex_);  // formats are written by the jobs' threads
       decision = policy_.decide(view());
     }
-    workplace_.shared_workers().limit_each(decision.threads_each);
+    context_.shared_workers().limit_each(decision.threads_each);
     if (stopped_ || !decision.begin) return;
     begin(*decision.begin, decision);
   }
@@ -305,13 +305,13 @@ void Batch::begin(int number, const BatchDecision& decision) {
     if (!reader || active.format) return reader;
     const BatchJob& own = jobs_[active.job];
     const CodecThreads chosen =
-        choose_codec_threads(workplace_.machine().usable.worker_limit, own.source.coded, own.sink.coded);
+        choose_codec_threads(context_.machine().usable.worker_limit, own.source.coded, own.sink.coded);
     const std::uint64_t bytes = run_memory_bytes(
         {.input = (*reader)->format(),
          .output = format_made(own.options, (*reader)->format()),
          .decoder_threads = active.decoder_threads,
          .encoder_threads = own.sink.coded ? own.options.encoder_threads.value_or(chosen.encoder) : 0,
-         .frames_in_flight = most_frames_in_flight(own.options, workplace_.threads())});
+         .frames_in_flight = most_frames_in_flight(own.options, context_.threads())});
     if (Status taken = memory_.take(bytes, how.stop); !taken) return std::unexpected(taken.error());
     const std::scoped_lock lock(mutex_);
     active.format = (*reader)->format();
@@ -321,7 +321,7 @@ void Batch::begin(int number, const BatchDecision& decision) {
     happened_.notify_all();
     return reader;
   };
-  active.run = std::make_unique<VideoRun>(workplace_, std::move(source), todo.sink, std::move(options));
+  active.run = std::make_unique<VideoRun>(context_, std::move(source), todo.sink, std::move(options));
   results_[job].begun = true;
   try {
     active.thread = std::jthread([this, &active] { run_job(active); });

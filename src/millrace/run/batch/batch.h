@@ -1,11 +1,11 @@
 // Batch: many runs in one process, several of them at the same time.
 //
-//   auto workplace = run::Workplace::make_shared(*machine, machine->usable.worker_limit, {});
+//   auto context = run::ExecutionContext::make_shared(*machine, machine->usable.worker_limit, {});
 //   std::vector<run::BatchJob> jobs;
 //   for (const std::string& name : names)
 //     jobs.push_back({.source = run::file_source(name), .sink = run::file_sink(name + ".mkv"),
 //                     .options = {.pipeline = pipeline}, .kind = "blur"});
-//   run::Batch batch(**workplace, std::move(jobs), {});
+//   run::Batch batch(**context, std::move(jobs), {});
 //   const Status done = batch.run();
 //   for (const run::BatchResult& result : batch.results()) ...
 #pragma once
@@ -79,8 +79,8 @@ struct BatchOptions {
 // Used by one thread.
 class Batch {
  public:
-  // The execution context must be shared (Workplace::make_shared()) and outlive the batch.
-  Batch(Workplace& workplace, std::vector<BatchJob> jobs, BatchOptions options);
+  // The execution context must be shared (ExecutionContext::make_shared()) and outlive the batch.
+  Batch(ExecutionContext& context, std::vector<BatchJob> jobs, BatchOptions options);
   ~Batch();
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
@@ -117,7 +117,7 @@ class Batch {
   void measure_busy();
   void report();
 
-  Workplace& workplace_;
+  ExecutionContext& context_;
   std::vector<BatchJob> jobs_;
   BatchOptions options_;
   std::vector<BatchResult> results_;

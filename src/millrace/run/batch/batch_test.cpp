@@ -49,10 +49,10 @@ class BatchTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     machine_ = new machine::MachineReport(*machine::inspect_machine());
-    workplace_ = Workplace::make_shared(*machine_, 4, image::KernelCache())->release();
+    context_ = ExecutionContext::make_shared(*machine_, 4, image::KernelCache())->release();
   }
   static void TearDownTestSuite() {
-    delete workplace_;
+    delete context_;
     delete machine_;
   }
 
@@ -66,10 +66,10 @@ class BatchTest : public ::testing::Test {
   static BatchJob to_nowhere(const std::string& input) { return job(input, file_sink("null")); }
 
   static machine::MachineReport* machine_;
-  static Workplace* workplace_;
+  static ExecutionContext* context_;
 };
 machine::MachineReport* BatchTest::machine_ = nullptr;
-Workplace* BatchTest::workplace_ = nullptr;
+ExecutionContext* BatchTest::context_ = nullptr;
 
 TEST_F(BatchTest, RunsAllJobsWithTheBitsThatEachHasAlone) {
   using image::Structure;
@@ -84,10 +84,10 @@ TEST_F(BatchTest, RunsAllJobsWithTheBitsThatEachHasAlone) {
                            .isa = machine::best_isa()});
   const std::vector<std::string> inputs{"test:96x64@7", "test:64x48@12,seed=2", "test:50x38@5,422"};
   std::vector<Samples> alone(inputs.size());
-  auto workplace = Workplace::make(*machine_, 1);
-  ASSERT_TRUE(workplace);
+  auto context = ExecutionContext::make(*machine_, 1);
+  ASSERT_TRUE(context);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    VideoRun run(**workplace, file_source(inputs[i]), sink_into(alone[i]),
+    VideoRun run(**context, file_source(inputs[i]), sink_into(alone[i]),
                  {.pipeline = pipeline_of("blur | rotate(9)")});
     ASSERT_TRUE(run.run());
   }
@@ -98,7 +98,7 @@ TEST_F(BatchTest, RunsAllJobsWithTheBitsThatEachHasAlone) {
     if (const std::size_t s = j / inputs.size(); s < schedules.size())
       jobs.back().options.schedule = schedules[s];
   }
-  Batch batch(*workplace_, std::move(jobs), {.side_by_side = 4});
+  Batch batch(*context_, std::move(jobs), {.side_by_side = 4});
   ASSERT_TRUE(batch.run());
   for (std::size_t j = 0; j < together.size(); ++j) {
     ASSERT_TRUE(batch.results()[j].outcome) << batch.results()[j].outcome.error().message;
@@ -121,7 +121,7 @@ TEST_F(BatchTest, AFailedJobKeepsNoOtherFromRunning) {
     throw std::runtime_error("thrown");
   };
   jobs.push_back(to_nowhere("test:32x32@6"));
-  Batch batch(*workplace_, std::move(jobs), {});
+  Batch batch(*context_, std::move(jobs), {});
   ASSERT_TRUE(batch.run());
   const auto& results = batch.results();
   for (const std::size_t good : {0U, 2U, 5U})
@@ -138,7 +138,7 @@ TEST_F(BatchTest, AStopEndsWhatRunsAndBeginsNothing) {
   std::vector<BatchJob> jobs;
   for (int j = 0; j < 8; ++j)
     jobs.push_back(to_nowhere("test:64x48@1000000"));
-  Batch batch(*workplace_, std::move(jobs),
+  Batch batch(*context_, std::move(jobs),
               {.side_by_side = 2,
                .stop = stop.get_token(),
                .on_progress =
@@ -165,7 +165,7 @@ TEST_F(BatchTest, AStopEndsWhatRunsAndBeginsNothing) {
 TEST_F(BatchTest, AStopBeforeTheBeginBeginsNothing) {
   std::stop_source stop;
   stop.request_stop();
-  Batch batch(*workplace_, {to_nowhere("test:32x32@3")}, {.stop = stop.get_token()});
+  Batch batch(*context_, {to_nowhere("test:32x32@3")}, {.stop = stop.get_token()});
   EXPECT_EQ(batch.run().error().kind, ErrorKind::interrupted);
   EXPECT_FALSE(batch.results()[0].begun);
 }
@@ -182,7 +182,7 @@ TEST_F(BatchTest, JobsThatDoNotFitIntoMemoryTogetherRunInTurn) {
                          return {};
                        })));
   }
-  Batch batch(*workplace_, std::move(jobs), {.side_by_side = 4, .memory_bytes = 1});
+  Batch batch(*context_, std::move(jobs), {.side_by_side = 4, .memory_bytes = 1});
   ASSERT_TRUE(batch.run());
   EXPECT_EQ(most, 1);
   for (const BatchResult& result : batch.results())
@@ -193,7 +193,7 @@ TEST_F(BatchTest, TheWaitForMemoryIsNoTimeSpentSideBySide) {
   std::vector<BatchJob> jobs;
   for (int j = 0; j < 4; ++j)
     jobs.push_back(to_nowhere("test:96x64@40"));
-  Batch batch(*workplace_, std::move(jobs), {.side_by_side = 4, .memory_bytes = 1});
+  Batch batch(*context_, std::move(jobs), {.side_by_side = 4, .memory_bytes = 1});
   ASSERT_TRUE(batch.run());
   EXPECT_EQ(batch.most_side_by_side(), 1);
   EXPECT_THAT(batch.explain(), Contains(HasSubstr("4 side by side, ")));
@@ -204,13 +204,13 @@ TEST_F(BatchTest, TheWaitForMemoryIsNoTimeSpentSideBySide) {
 }
 
 TEST_F(BatchTest, TheWaitForWorkersIsToldApartFromComputing) {
-  auto workplace = Workplace::make_shared(*machine_, 1, image::KernelCache());
-  ASSERT_TRUE(workplace);
+  auto context = ExecutionContext::make_shared(*machine_, 1, image::KernelCache());
+  ASSERT_TRUE(context);
   std::vector<BatchJob> jobs;
   for (int j = 0; j < 3; ++j)
     jobs.push_back(to_nowhere("test:320x240@30"));
   const std::int64_t start = now_ns();
-  Batch batch(**workplace, std::move(jobs), {.side_by_side = 3});
+  Batch batch(**context, std::move(jobs), {.side_by_side = 3});
   ASSERT_TRUE(batch.run());
   const double elapsed = seconds(now_ns() - start);
   double computed = 0;
@@ -232,19 +232,18 @@ TEST_F(BatchTest, TheLargestOfAKindBeginFirst) {
     jobs.push_back(to_nowhere("test:32x32@2"));
     jobs.back().weight = weight;
   }
-  Batch batch(*workplace_, std::move(jobs),
-              {.side_by_side = 1, .before = [&](std::size_t job) -> Result<bool> {
-                 const std::scoped_lock lock(mutex);
-                 begun.push_back(job);
-                 return true;
-               }});
+  Batch batch(*context_, std::move(jobs), {.side_by_side = 1, .before = [&](std::size_t job) -> Result<bool> {
+                                             const std::scoped_lock lock(mutex);
+                                             begun.push_back(job);
+                                             return true;
+                                           }});
   ASSERT_TRUE(batch.run());
   EXPECT_EQ(begun, (std::vector<std::size_t>{1, 3, 2, 0}));
 }
 
 TEST_F(BatchTest, WhatIsAskedForBeforeAndAfterAJobMayFailItOrSpareIt) {
   std::atomic<int> ended = 0;
-  Batch batch(*workplace_,
+  Batch batch(*context_,
               {to_nowhere("test:32x32@2"), to_nowhere("test:32x32@3"), to_nowhere("test:32x32@4"),
                to_nowhere("test:32x32@5")},
               {.before = [](std::size_t job) -> Result<bool> {
@@ -268,14 +267,14 @@ TEST_F(BatchTest, WhatIsAskedForBeforeAndAfterAJobMayFailItOrSpareIt) {
 }
 
 TEST_F(BatchTest, ExplainsWhatItBegan) {
-  Batch batch(*workplace_, {to_nowhere("test:32x32@2"), to_nowhere("test:32x32@3")}, {});
+  Batch batch(*context_, {to_nowhere("test:32x32@2"), to_nowhere("test:32x32@3")}, {});
   ASSERT_TRUE(batch.run());
   EXPECT_THAT(batch.explain(), Contains(HasSubstr("test:32x32@3, ")));
 }
 
 TEST_F(BatchTest, KeepsDecisionsWhereTheyAreAskedFor) {
   for (const bool keep : {true, false}) {
-    Batch batch(*workplace_, {to_nowhere("test:32x32@2")}, {.keep_decisions = keep});
+    Batch batch(*context_, {to_nowhere("test:32x32@2")}, {.keep_decisions = keep});
     ASSERT_TRUE(batch.run());
     EXPECT_EQ(batch.results()[0].record.decisions.has_value(), keep);
     EXPECT_EQ(batch.results()[0].record.explanation.empty(), !keep);
@@ -284,7 +283,7 @@ TEST_F(BatchTest, KeepsDecisionsWhereTheyAreAskedFor) {
 }
 
 TEST_F(BatchTest, WithoutJobsIsDone) {
-  Batch batch(*workplace_, {}, {});
+  Batch batch(*context_, {}, {});
   EXPECT_TRUE(batch.run());
 }
 

@@ -1,7 +1,7 @@
 #include "millrace/run/batch/run_memory.h"
 
 #include "millrace/base/large_memory.h"
-#include "millrace/run/video/turn_length.h"
+#include "millrace/run/video/frame_batch_size.h"
 #include "millrace/video/overlap/frame_queue.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::uint64_t run_memory_bytes(const RunMemory& run) {
   const auto samples_of = [](const video::FrameFormat& format) {
     return static_cast<std::uint64_t>(format.width) * static_cast<std::uint64_t>(format.height);
   };
-  const int turn = TurnLength::most_frames(run.frames_in_flight, std::max(read, made));
+  const int turn = FrameBatchSize::most_frames(run.frames_in_flight, std::max(read, made));
   const std::uint64_t queued = video::queue_depth_for(turn) + 1;
   const std::uint64_t own =
       (queued + static_cast<std::uint64_t>(turn)) * (large_memory_bytes(read) + large_memory_bytes(made));

@@ -1,4 +1,4 @@
-#include "millrace/run/video/bound_share.h"
+#include "millrace/run/video/bottleneck_share.h"
 #include "millrace/run/video/codec_threads.h"
 #include "millrace/run/video/run_record.h"
 #include "millrace/run/video/video_sink.h"

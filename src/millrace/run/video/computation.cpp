@@ -73,11 +73,11 @@ Result<std::vector<video::Frame>> read_frames(video::FrameReader& reader, std::i
   return frames;
 }
 
-Computation::Computation(Workplace& workplace, const std::vector<video::Frame>& frames,
+Computation::Computation(ExecutionContext& context, const std::vector<video::Frame>& frames,
                          image::FrameLayout layout, InputPixels pixels)
-    : workplace_(workplace), frames_(frames), layout_(std::move(layout)), pixels_(pixels),
-      executor_(workplace.pool(), workplace.library(), workplace.machine().topology,
-                workplace.machine().usable.cpus) {
+    : context_(context), frames_(frames), layout_(std::move(layout)), pixels_(pixels),
+      executor_(context.pool(), context.library(), context.machine().topology,
+                context.machine().usable.cpus) {
   executor_.time_stages_every(0);
   if (pixels_ == InputPixels::fresh) return;
   for (const video::Frame& frame : frames_) {
@@ -172,7 +172,7 @@ Result<double> Computation::process_batch(std::int64_t count) {
     // The workers have fallen asleep meanwhile. Waking them is not computing; in a continuous stream they
     // would not have slept.
     if (!executor_.in_use().fresh_threads) {
-      pool::PoolTeam team = workplace_.pool().team().last(executor_.in_use().threads);
+      pool::PoolTeam team = context_.pool().team().last(executor_.in_use().threads);
       if (Status woken = team.run([](int) {}); !woken) return std::unexpected(woken.error());
     }
   }
@@ -199,11 +199,11 @@ void Computation::write_fresh(std::int64_t count) {
 void Computation::start_counting() {
   counted_frames_ = 0;
   written_on_.clear();
-  record_work(executor_, workplace_.library(), before_);
+  record_work(executor_, context_.library(), before_);
 }
 
 void Computation::record(RunRecord& record) const {
-  record_work(executor_, workplace_.library(), record);
+  record_work(executor_, context_.library(), record);
   record.input_format = layout_.input;
   record.output_format = layout_.output;
   record.frames = counted_frames_;

@@ -5,9 +5,9 @@
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/execute/plane_buffer.h"
 #include "millrace/machine/limits/usable_memory.h"
+#include "millrace/run/video/execution_context.h"
 #include "millrace/run/video/input_thread.h"
 #include "millrace/run/video/run_record.h"
-#include "millrace/run/video/workplace.h"
 #include "millrace/video/frame/frame_reader.h"
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class Computation {
  public:
   // The context and the frames must outlive it. There must be at least one frame, in the layout's input
   // format.
-  Computation(Workplace& workplace, const std::vector<video::Frame>& frames, image::FrameLayout layout,
+  Computation(ExecutionContext& context, const std::vector<video::Frame>& frames, image::FrameLayout layout,
               InputPixels pixels);
 
   // Sets the schedule for process(), compiles its kernels and touches its memory. Usage error if the schedule
@@ -81,7 +81,7 @@ class Computation {
   [[nodiscard]] Result<double> process_batch(std::int64_t count);
   void write_fresh(std::int64_t count);
 
-  Workplace& workplace_;
+  ExecutionContext& context_;
   const std::vector<video::Frame>& frames_;
   const image::FrameLayout layout_;
   const InputPixels pixels_;

@@ -24,14 +24,14 @@ class ComputationTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     machine_ = new machine::MachineReport(*machine::inspect_machine());
-    workplace_ = Workplace::make(*machine_, machine_->usable.worker_limit)->release();
+    context_ = ExecutionContext::make(*machine_, machine_->usable.worker_limit)->release();
     auto reader = video::open_reader("test:64x48@9");
     frames_ =
         new std::vector<video::Frame>(*read_frames(**reader, frame_count, "test", InputPixels::preloaded));
   }
   static void TearDownTestSuite() {
     delete frames_;
-    delete workplace_;
+    delete context_;
     delete machine_;
   }
 
@@ -59,16 +59,16 @@ class ComputationTest : public ::testing::Test {
   }
 
   static machine::MachineReport* machine_;
-  static Workplace* workplace_;
+  static ExecutionContext* context_;
   static std::vector<video::Frame>* frames_;
 };
 machine::MachineReport* ComputationTest::machine_ = nullptr;
-Workplace* ComputationTest::workplace_ = nullptr;
+ExecutionContext* ComputationTest::context_ = nullptr;
 std::vector<video::Frame>* ComputationTest::frames_ = nullptr;
 
 TEST_F(ComputationTest, fresh_pixels_are_those_that_lie_in_memory_otherwise_and_so_are_the_results) {
-  Computation preloaded(*workplace_, *frames_, layout(), InputPixels::preloaded);
-  Computation fresh(*workplace_, *frames_, layout(), InputPixels::fresh);
+  Computation preloaded(*context_, *frames_, layout(), InputPixels::preloaded);
+  Computation fresh(*context_, *frames_, layout(), InputPixels::fresh);
   ASSERT_TRUE(preloaded.use(schedule(1)));
   ASSERT_TRUE(fresh.use(schedule(1)));
   std::map<std::vector<float>, std::vector<float>> expected;
@@ -89,7 +89,7 @@ TEST_F(ComputationTest, fresh_pixels_are_those_that_lie_in_memory_otherwise_and_
 }
 
 TEST_F(ComputationTest, loaded_pixels_are_the_code_values_of_the_frame_from_0_to_1) {
-  Computation computation(*workplace_, *frames_, layout(), InputPixels::preloaded);
+  Computation computation(*context_, *frames_, layout(), InputPixels::preloaded);
   ASSERT_TRUE(computation.use(schedule(1)));
   ASSERT_TRUE(computation.process(1));
   const video::PlaneView luma = frames_->front().plane(0);
@@ -106,7 +106,7 @@ TEST_F(ComputationTest, neighbouring_frames_are_those_in_memory) {
     return *image::lay_out_frame(*image::load_pipeline(pipeline), frames_->front().format(),
                                  image::Planes::all, image::Samples::floats);
   };
-  Computation computation(*workplace_, *frames_, temporal("temporal_average(3)"), InputPixels::preloaded);
+  Computation computation(*context_, *frames_, temporal("temporal_average(3)"), InputPixels::preloaded);
   ASSERT_TRUE(computation.use(schedule(1)));
   const auto luma = [](int frame, int x, int y) {
     const int inside = std::clamp(frame, 0, frame_count - 1);
@@ -123,7 +123,7 @@ TEST_F(ComputationTest, neighbouring_frames_are_those_in_memory) {
       }
     }
   }
-  Computation fresh(*workplace_, *frames_, temporal("difference"), InputPixels::fresh);
+  Computation fresh(*context_, *frames_, temporal("difference"), InputPixels::fresh);
   const Status refused = fresh.use(schedule(1));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::usage);
@@ -134,7 +134,7 @@ class ComputationCounts : public ComputationTest,
 
 TEST_P(ComputationCounts, the_record_holds_what_was_processed_since_and_nothing_else) {
   const auto [pixels, fresh_threads] = GetParam();
-  Computation computation(*workplace_, *frames_, layout(), pixels);
+  Computation computation(*context_, *frames_, layout(), pixels);
   image::Schedule used = schedule(machine_->usable.worker_limit);
   used.fresh_threads = fresh_threads;
   used.frames_in_flight = std::min(2, used.threads);
@@ -178,7 +178,7 @@ TEST_P(ComputationInput, is_written_on_the_cpus_that_the_affinity_has_for_it) {
   const auto plan = machine::arrange(machine_->topology, machine_->usable.cpus,
                                      {.arrangement = affinity, .workers = used.threads});
   if (!plan) GTEST_SKIP() << plan.error().message;
-  Computation computation(*workplace_, *frames_, layout(), InputPixels::fresh);
+  Computation computation(*context_, *frames_, layout(), InputPixels::fresh);
   ASSERT_TRUE(computation.use(used));
   if (!computation.executor().refused().empty()) GTEST_SKIP() << "binding is not permitted here";
   computation.start_counting();
@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Bool()));
 
 TEST_F(ComputationTest, threads_of_different_schedules_are_bound_each_by_its_own) {
-  Computation computation(*workplace_, *frames_, layout(), InputPixels::fresh);
+  Computation computation(*context_, *frames_, layout(), InputPixels::fresh);
   for (const auto affinity : {AffinityArrangement::io_same, AffinityArrangement::free,
                               AffinityArrangement::io_diff, AffinityArrangement::io_same}) {
     const auto plan =
@@ -219,7 +219,7 @@ TEST_F(ComputationTest, threads_of_different_schedules_are_bound_each_by_its_own
 }
 
 TEST_F(ComputationTest, a_schedule_that_is_impossible_is_a_usage_error) {
-  Computation computation(*workplace_, *frames_, layout(), InputPixels::fresh);
+  Computation computation(*context_, *frames_, layout(), InputPixels::fresh);
   const Status used = computation.use(schedule(machine_->usable.worker_limit + 1));
   ASSERT_FALSE(used);
   EXPECT_EQ(used.error().kind, ErrorKind::usage);
@@ -243,7 +243,7 @@ TEST_F(ComputationTest, no_more_frames_are_read_than_fit_into_memory) {
 }
 
 TEST_F(ComputationTest, processing_ends_soon_when_it_is_stopped) {
-  Computation computation(*workplace_, *frames_, layout(), InputPixels::fresh);
+  Computation computation(*context_, *frames_, layout(), InputPixels::fresh);
   ASSERT_TRUE(computation.use(schedule(1)));
   std::stop_source stop;
   stop.request_stop();

@@ -36,7 +36,7 @@ TEST(CpuUse, IsNotToldWhereWorkersHardlyWaited) {
   EXPECT_EQ(describe({.ran = 0, .waited = 0, .process = 0, .wall = 0, .cpus = 0}), "");
 }
 
-// Threads pinned to one CPU take turns; the kernel counts their waiting.
+// Threads pinned to one CPU take batches; the kernel counts their waiting.
 TEST(CpuWatch, SeesTheCallersWaitForACpuThatOthersHave) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -46,19 +46,19 @@ TEST(CpuWatch, SeesTheCallersWaitForACpuThatOthersHave) {
     if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   std::atomic<bool> stop = false;
-  std::atomic<std::int64_t> turns = 0;
+  std::atomic<std::int64_t> batches = 0;
   std::thread other([&] {
     while (!stop)
-      ++turns;
+      ++batches;
   });
   const CpuWatch watch;
-  const std::int64_t begin = turns;
+  const std::int64_t begin = batches;
   // Until the other thread has run and this one has waited.
   std::optional<CpuUse> use;
   do {
     use = watch.since_then(1);
     ASSERT_TRUE(use);
-  } while (use->waited <= 0 || turns == begin);
+  } while (use->waited <= 0 || batches == begin);
   stop = true;
   other.join();
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);

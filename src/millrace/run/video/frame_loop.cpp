@@ -32,8 +32,8 @@ bool asks_to_bind_io(const VideoRunOptions& options) {
   return search != nullptr && machine::binds_io(search->adaptive.freedom.affinities.front().arrangement);
 }
 
-// Whether turns may be long. Not of the baseline that makes threads anew: for each turn.
-bool may_take_long_turns(const VideoRunOptions& options) {
+// Whether batches may be long. Not of the baseline that makes threads anew: for each batch.
+bool may_take_large_batches(const VideoRunOptions& options) {
   if (const auto* fixed = std::get_if<image::Schedule>(&options.schedule)) return !fixed->fresh_threads;
   const auto* search = std::get_if<SearchOptions>(&options.schedule);
   return search == nullptr || search->adaptive.objective.aim == tuning::Aim::throughput;
@@ -58,8 +58,8 @@ template <class Fn> auto timed(std::int64_t& sum_ns, Fn&& call) {
 }  // namespace
 
 FrameLoop::FrameLoop(VideoRun& run)
-    : run_(run), options_(run.options_), record_(run.record_), runner_(run.workplace_, options_),
-      codec_threads_(choose_codec_threads(run.workplace_.machine().usable.worker_limit, run.source_.coded,
+    : run_(run), options_(run.options_), record_(run.record_), runner_(run.context_, options_),
+      codec_threads_(choose_codec_threads(run.context_.machine().usable.worker_limit, run.source_.coded,
                                           run.sink_.coded)),
       input_(run.source_,
              {.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder),
@@ -84,7 +84,7 @@ Status FrameLoop::prepare() {
   if (options_.recording.pictures) std::ignore = video::load_ffmpeg();
   if (options_.passes > 1 && !run_.source_.repeatable)
     return usage_error("{} cannot be read {} times", run_.source_.name, options_.passes);
-  io_cpus_.usable = run_.workplace_.machine().usable.cpus;
+  io_cpus_.usable = run_.context_.machine().usable.cpus;
   // Where nothing else is asked for, the first frames are read while all the rest is made.
   const bool bound_later = asks_to_bind_io(options_);
   Status done = open_inputs();
@@ -103,8 +103,8 @@ Status FrameLoop::prepare() {
   if (done) done = open_sink();
   if (!done) return done;
   outputs_.emplace(runner_.layout().output);
-  if (may_take_long_turns(options_))
-    turn_length_.emplace(
+  if (may_take_large_batches(options_))
+    batch_size_.emplace(
         std::max(video::frame_bytes(runner_.layout().input), video::frame_bytes(runner_.layout().output)),
         made_of(input_.total()));
   if (const auto total = made_of(input_.total())) run_.total_.store(*total, std::memory_order_relaxed);
@@ -136,13 +136,13 @@ void FrameLoop::move_io() {
   if (writer_ && writer_->has_thread()) io_cpus_.move_for_io(writer_->thread());
 }
 
-int FrameLoop::turn_length(int side_by_side) {
-  if (!turn_length_) return side_by_side;
+int FrameLoop::batch_size(int side_by_side) {
+  if (!batch_size_) return side_by_side;
   // No more frames than need be run by what may be bad.
   if (runner_.search() != nullptr && runner_.search()->trying()) return side_by_side;
   const std::int64_t switches = runner_.executor().switches();
-  if (switches != std::exchange(switches_, switches)) turn_length_->forget();
-  return turn_length_->frames(side_by_side);
+  if (switches != std::exchange(switches_, switches)) batch_size_->forget();
+  return batch_size_->frames(side_by_side);
 }
 
 void FrameLoop::deepen_queues(int frames) {
@@ -207,7 +207,7 @@ Status FrameLoop::open_sink() {
   if (image::AdaptiveScheduler* const search = runner_.search(); search != nullptr) {
     const std::int64_t ahead = (*opened)->frames_ahead();
     search->hold(ahead > 0);
-    if (search->held()) encoder_fill_ = EncoderFill(ahead);
+    if (search->held()) encoder_lookahead_ = EncoderLookahead(ahead);
   }
   writer_ = std::make_unique<video::OverlappedWriter>(
       std::move(*opened), queue_depth_,
@@ -229,8 +229,8 @@ Status FrameLoop::run() {
   });
   const CpuWatch cpus;
   Status outcome = process(start);
-  if (!run_.workplace_.is_shared())
-    record_.cpu_use = cpus.since_then(run_.workplace_.machine().usable.worker_limit);
+  if (!run_.context_.is_shared())
+    record_.cpu_use = cpus.since_then(run_.context_.machine().usable.worker_limit);
   record_.input_wait_seconds = seconds(window_->waited_ns());
   record_.output_wait_seconds = seconds(output_wait_ns_);
   runner_.finish(record_);
@@ -296,7 +296,7 @@ Status FrameLoop::process(std::int64_t start_ns) {
     const Result<int> side_by_side = runner_.prepare();
     if (!side_by_side) return std::unexpected(side_by_side.error());
     move_io();
-    const int most = turn_length(*side_by_side);
+    const int most = batch_size(*side_by_side);
     deepen_queues(most);
     const std::int64_t waited = window_->waited_ns() + output_wait_ns_;
     const double computed = runner_.executor().compute_seconds();
@@ -310,27 +310,27 @@ Status FrameLoop::process(std::int64_t start_ns) {
     batch.rounds = (frames + *side_by_side - 1) / *side_by_side;
     // What was read before an error is processed and written all the same.
     if (Status done = compute(batch); !done) return done;
-    if (turn_length_) turn_length_->add(frames, runner_.executor().compute_seconds() - computed);
+    if (batch_size_) batch_size_->add(frames, runner_.executor().compute_seconds() - computed);
     window_->forget_before(next_ - runner_.layout().neighbours().before);
     if (Status handed = hand_over(batch); !handed) return handed;
     if (runner_.search() != nullptr) runner_.search()->delay(seconds(output_wait_ns_) - before.output_wait);
-    if (recorder_) record_turn(batch, before);
+    if (recorder_) record_batch(batch, before);
     tell_waits(std::ssize(batch.tasks), waited, computed);
     if (options_.on_progress) options_.on_progress(run_.progress(), runner_.executor().in_use());
-    if (options_.on_turn)
-      options_.on_turn({.progress = run_.progress(),
-                        .wall_seconds = seconds(now_ns() - start_ns),
-                        .compute_seconds = runner_.executor().compute_seconds(),
-                        .input_wait_seconds = seconds(window_->waited_ns()),
-                        .output_wait_seconds = seconds(output_wait_ns_),
-                        .in_use = runner_.executor().in_use(),
-                        .search = runner_.search()});
+    if (options_.on_batch)
+      options_.on_batch({.progress = run_.progress(),
+                         .wall_seconds = seconds(now_ns() - start_ns),
+                         .compute_seconds = runner_.executor().compute_seconds(),
+                         .input_wait_seconds = seconds(window_->waited_ns()),
+                         .output_wait_seconds = seconds(output_wait_ns_),
+                         .in_use = runner_.executor().in_use(),
+                         .search = runner_.search()});
     if (!read) return read;
   }
   return {};
 }
 
-void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
+void FrameLoop::record_batch(const Batch& batch, const FrameTime& before) {
   const double computing = runner_.executor().compute_seconds() - before.computing;
   recorder_->handed_on({.frames = std::ssize(batch.tasks),
                         .computing = computing,
@@ -346,17 +346,17 @@ void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, doub
   if (search == nullptr || first) return;
   const double waited = seconds(window_->waited_ns() + output_wait_ns_ - waited_before);
   const double computed = runner_.executor().compute_seconds();
-  encoder_fill_.add({.frames_so_far = record_.frames,
-                     .pixels_so_far = static_cast<double>(record_.frames) * record_.output_format.width *
-                                      record_.output_format.height,
-                     .processor_seconds_so_far = runner_.executor().in_use().threads * computed,
-                     .computing = computed - computed_before,
-                     .waiting = waited});
-  if (encoder_fill_.known()) {
+  encoder_lookahead_.add({.frames_so_far = record_.frames,
+                          .pixels_so_far = static_cast<double>(record_.frames) * record_.output_format.width *
+                                           record_.output_format.height,
+                          .processor_seconds_so_far = runner_.executor().in_use().threads * computed,
+                          .computing = computed - computed_before,
+                          .waiting = waited});
+  if (encoder_lookahead_.known()) {
     search->hold(false);
-    search->bound_share(encoder_fill_.bound_share());
+    search->bound_share(encoder_lookahead_.bound_share());
   }
-  search->charge(bound_wait_.add(frames, waited, !io_cpus_.io.empty()));
+  search->charge(pinned_io_wait_.add(frames, waited, !io_cpus_.io.empty()));
 }
 
 // Up to `most` frames; fewer where there are no more, or where parameters change, which frames side by side

@@ -1,15 +1,15 @@
 // FrameLoop: the inside of a VideoRun, from the opening of its source to the last frame.
 #pragma once
 
-#include "millrace/run/video/bound_wait.h"
 #include "millrace/run/video/codec_threads.h"
-#include "millrace/run/video/encoder_fill.h"
+#include "millrace/run/video/encoder_lookahead.h"
+#include "millrace/run/video/frame_batch_size.h"
 #include "millrace/run/video/frame_window.h"
 #include "millrace/run/video/input_passes.h"
+#include "millrace/run/video/pinned_io_wait.h"
 #include "millrace/run/video/pipeline_runner.h"
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/second_input.h"
-#include "millrace/run/video/turn_length.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/overlap/overlapped_writer.h"
@@ -22,7 +22,7 @@
 
 namespace millrace::run {
 
-// prepare(), then run() where that worked, both by the thread of the workplace.
+// prepare(), then run() where that worked, both by the thread of the context.
 class FrameLoop {
  public:
   explicit FrameLoop(VideoRun& run);
@@ -33,7 +33,7 @@ class FrameLoop {
   [[nodiscard]] Status run();
 
  private:
-  // Frames of one turn.
+  // Frames of one batch.
   struct Batch {
     std::int64_t first = 0;  // its number
     int rounds = 1;          // of frames side by side
@@ -46,7 +46,7 @@ class FrameLoop {
   void start_inputs();
   void move_io();
   // How many frames are taken at most, `side_by_side` of them at a time; as many wait at either end.
-  [[nodiscard]] int turn_length(int side_by_side);
+  [[nodiscard]] int batch_size(int side_by_side);
   void deepen_queues(int frames);
   [[nodiscard]] Status lay_out();
   [[nodiscard]] Status open_sink();
@@ -63,8 +63,8 @@ class FrameLoop {
   [[nodiscard]] Status add(Batch& batch, std::int64_t frame);
   [[nodiscard]] Status compute(const Batch& batch);
   [[nodiscard]] Status hand_over(Batch& batch);
-  // What came in is computed; what is waited for since then counts for the next turn.
-  void record_turn(const Batch& batch, const FrameTime& before);
+  // What came in is computed; what is waited for since then counts for the next batch.
+  void record_batch(const Batch& batch, const FrameTime& before);
   void tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before);
   [[nodiscard]] Status interruption(const Status& outcome) const;
   [[nodiscard]] bool stopped() const { return run_.stop_.stop_requested(); }
@@ -83,12 +83,12 @@ class FrameLoop {
   Histogram latency_;                  // the writer's, until it has finished
   std::unique_ptr<video::OverlappedWriter> writer_;
   std::int64_t output_wait_ns_ = 0;
-  EncoderFill encoder_fill_;
-  BoundWait bound_wait_;
+  EncoderLookahead encoder_lookahead_;
+  PinnedIoWait pinned_io_wait_;
   std::size_t queue_depth_ = video::queue_depth;
-  std::optional<TurnLength> turn_length_;  // where it is throughput that counts
-  std::int64_t switches_ = 0;              // of schedules, as it knows them
-  IoCpus io_cpus_;                         // of the threads that read and write
+  std::optional<FrameBatchSize> batch_size_;  // where it is throughput that counts
+  std::int64_t switches_ = 0;                 // of schedules, as it knows them
+  IoCpus io_cpus_;                            // of the threads that read and write
   std::optional<video::FramePool> outputs_;
   std::optional<RunRecorder> recorder_;
 };

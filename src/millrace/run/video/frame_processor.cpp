@@ -64,14 +64,14 @@ Status make(std::optional<video::Frame>& frame, const video::FrameFormat& format
 
 }  // namespace
 
-FrameProcessor::FrameProcessor(Workplace& workplace, VideoRunOptions options)
-    : options_(std::move(options)), runner_(workplace, options_) {
+FrameProcessor::FrameProcessor(ExecutionContext& context, VideoRunOptions options)
+    : options_(std::move(options)), runner_(context, options_) {
   runner_.executor().heed(options_.stop);
 }
 
 Result<std::unique_ptr<FrameProcessor>>
-FrameProcessor::start(Workplace& workplace, const video::FrameFormat& input, VideoRunOptions options) {
-  std::unique_ptr<FrameProcessor> processor(new FrameProcessor(workplace, std::move(options)));
+FrameProcessor::start(ExecutionContext& context, const video::FrameFormat& input, VideoRunOptions options) {
+  std::unique_ptr<FrameProcessor> processor(new FrameProcessor(context, std::move(options)));
   if (Status done = processor->lay_out(input); !done) return std::unexpected(done.error());
   if (Status done = processor->runner_.set_schedule({}, {.live = true, .own_io = false}); !done)
     return std::unexpected(done.error());

@@ -1,10 +1,10 @@
 // FrameProcessor: applies a pipeline to frames in memory, without a thread, a queue or a copy in between.
 #pragma once
 
+#include "millrace/run/video/execution_context.h"
 #include "millrace/run/video/pipeline_runner.h"
 #include "millrace/run/video/run_record.h"
 #include "millrace/run/video/video_run.h"
-#include "millrace/run/video/workplace.h"
 #include "millrace/video/frame/frame.h"
 
 #include <atomic>
@@ -24,7 +24,7 @@ class FrameProcessor {
   // ends an active process() as interrupted; the processor is unusable afterwards. The execution context must
   // outlive the result. Usage error if the request is impossible.
   [[nodiscard]] static Result<std::unique_ptr<FrameProcessor>>
-  start(Workplace& workplace, const video::FrameFormat& input, VideoRunOptions options);
+  start(ExecutionContext& context, const video::FrameFormat& input, VideoRunOptions options);
 
   [[nodiscard]] const video::FrameFormat& input_format() const { return runner_.layout().input; }
   [[nodiscard]] const video::FrameFormat& output_format() const { return runner_.layout().output; }
@@ -45,7 +45,7 @@ class FrameProcessor {
   [[nodiscard]] const RunRecord& record() const { return record_; }
 
  private:
-  FrameProcessor(Workplace& workplace, VideoRunOptions options);
+  FrameProcessor(ExecutionContext& context, VideoRunOptions options);
 
   [[nodiscard]] Status lay_out(const video::FrameFormat& input);
   // Planes that kernels can take: the caller's own, or copies.

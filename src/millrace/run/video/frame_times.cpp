@@ -16,9 +16,9 @@ FrameTime joined(const FrameTime& first, const FrameTime& second) {
 
 }  // namespace
 
-void FrameTimes::add(const FrameTime& turn) {
+void FrameTimes::add(const FrameTime& batch) {
   if (!points_.empty() && turns_in_last_ < turns_per_point_) {
-    points_.back() = joined(points_.back(), turn);
+    points_.back() = joined(points_.back(), batch);
     ++turns_in_last_;
     return;
   }
@@ -28,7 +28,7 @@ void FrameTimes::add(const FrameTime& turn) {
     points_.resize(most_points / 2);
     turns_per_point_ *= 2;
   }
-  points_.push_back(turn);
+  points_.push_back(batch);
   turns_in_last_ = 1;
 }
 

@@ -22,7 +22,7 @@ class FrameTimes {
   static constexpr std::size_t most_points = 1000;
 
   // Adds one iteration of the loop, in chronological order.
-  void add(const FrameTime& turn);
+  void add(const FrameTime& batch);
   // At most most_points, each covering about the same number of iterations.
   [[nodiscard]] std::vector<FrameTime> points() const;
 

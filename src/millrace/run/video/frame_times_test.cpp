@@ -18,17 +18,17 @@ TEST_P(FrameTimesOf, AnyNumberOfTurnsAreFewPointsWithTheSameSums) {
   double output_wait = 0;
   std::int64_t frames = 0;
   for (int i = 0; i < GetParam(); ++i) {
-    const FrameTime turn{.at = 0.5 * (i + 1),
-                         .frames = 1 + i % 2,
-                         .computing = 0.25 * (i % 7),
-                         .input_wait = 0.5 * (i % 3),
-                         .output_wait = 0.125 * (i % 5),
-                         .slowest = 0.25 * (i % 7)};
-    times.add(turn);
-    computing += turn.computing;
-    input_wait += turn.input_wait;
-    output_wait += turn.output_wait;
-    frames += turn.frames;
+    const FrameTime batch{.at = 0.5 * (i + 1),
+                          .frames = 1 + i % 2,
+                          .computing = 0.25 * (i % 7),
+                          .input_wait = 0.5 * (i % 3),
+                          .output_wait = 0.125 * (i % 5),
+                          .slowest = 0.25 * (i % 7)};
+    times.add(batch);
+    computing += batch.computing;
+    input_wait += batch.input_wait;
+    output_wait += batch.output_wait;
+    frames += batch.frames;
   }
   const auto points = times.points();
   ASSERT_LE(points.size(), FrameTimes::most_points);
@@ -58,11 +58,11 @@ INSTANTIATE_TEST_SUITE_P(Lengths, FrameTimesOf,
                          testing::Values(1, 2, 6, 999, 1000, 1001, 1500, 2001, 12'345));
 
 // The trace of a run with this many batches and, in each, this many kernel calls on each of two workers.
-nlohmann::json trace_of(int turns, int calls_each) {
+nlohmann::json trace_of(int batches, int calls_each) {
   RunTrace trace(1000);
   const std::vector<std::vector<image::GroupName>> groups{{{.stages = "blur\"", .plane = 0, .size = {8, 8}}}};
   std::int64_t now = 1000;
-  for (int turn = 0; turn < turns; ++turn) {
+  for (int batch = 0; batch < batches; ++batch) {
     now += 5000;
     const std::int64_t start = now;
     std::vector<image::KernelCall> calls;
@@ -72,7 +72,7 @@ nlohmann::json trace_of(int turns, int calls_each) {
             {.worker = worker, .area = {0, call, 8, call + 1}, .start_ns = now, .end_ns = now + 900});
       now += 1000;
     }
-    trace.add_computing({turn, start, now}, {}, groups, calls, 3);
+    trace.add_computing({batch, start, now}, {}, groups, calls, 3);
     now += 3000;
     trace.add_waiting(start, 4e-6, now, 2e-6);
   }
@@ -82,8 +82,8 @@ nlohmann::json trace_of(int turns, int calls_each) {
 class TraceOf : public testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(TraceOf, EventsAreCompleteAndNeverOverlapWithinATrack) {
-  const auto [turns, calls] = GetParam();
-  const auto trace = trace_of(turns, calls);
+  const auto [batches, calls] = GetParam();
+  const auto trace = trace_of(batches, calls);
   std::map<int, double> ends;
   std::map<int, int> events;
   for (const auto& event : trace["traceEvents"]) {
@@ -95,12 +95,12 @@ TEST_P(TraceOf, EventsAreCompleteAndNeverOverlapWithinATrack) {
     ++events[track];
   }
   EXPECT_EQ(events.size(), 3U);
-  EXPECT_EQ(trace["otherData"]["kernel calls that turns had no room for"], 3 * turns);
-  const int all = turns * calls;
+  EXPECT_EQ(trace["otherData"]["kernel calls that batches had no room for"], 3 * batches);
+  const int all = batches * calls;
   EXPECT_LE(events[1] + events[2], int{RunTrace::most_calls});
   EXPECT_GE(events[1], std::min(all, int{RunTrace::most_calls} / 5));
   if (2 * all <= int{RunTrace::most_calls}) {
-    EXPECT_EQ(events[0], 3 * turns);
+    EXPECT_EQ(events[0], 3 * batches);
   }
 }
 

@@ -7,9 +7,9 @@ namespace millrace::run {
 namespace {
 
 // Searches everything that the execution context can do, for throughput.
-SearchOptions free_search(const Workplace& workplace) {
+SearchOptions free_search(const ExecutionContext& context) {
   SearchOptions search;
-  search.adaptive.freedom = {.max_threads = workplace.threads(), .isas = {machine::best_isa()}};
+  search.adaptive.freedom = {.max_threads = context.threads(), .isas = {machine::best_isa()}};
   return search;
 }
 
@@ -31,9 +31,9 @@ int most_side_by_side(std::optional<std::int64_t> frames, std::int64_t steady_fr
 
 }  // namespace
 
-PipelineRunner::PipelineRunner(Workplace& workplace, const VideoRunOptions& options)
-    : workplace_(workplace), options_(options), executor_(workplace.executor()),
-      compiled_before_(workplace.library().compile_seconds()), announced_(options.pipeline) {}
+PipelineRunner::PipelineRunner(ExecutionContext& context, const VideoRunOptions& options)
+    : context_(context), options_(options), executor_(context.executor()),
+      compiled_before_(context.library().compile_seconds()), announced_(options.pipeline) {}
 
 Status PipelineRunner::lay_out(const video::FrameFormat& input,
                                const std::optional<video::FrameFormat>& second) {
@@ -81,11 +81,11 @@ Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, const En
     return executor_.set(layout_, *fixed);
   }
   const auto* given = std::get_if<SearchOptions>(&options_.schedule);
-  SearchOptions asked = given != nullptr ? *given : free_search(workplace_);
-  if (asked.may_bind) add_bindings(workplace_.machine(), ends.own_io, asked.adaptive.freedom);
+  SearchOptions asked = given != nullptr ? *given : free_search(context_);
+  if (asked.may_bind) add_bindings(context_.machine(), ends.own_io, asked.adaptive.freedom);
   image::ScheduleFreedom& freedom = asked.adaptive.freedom;
-  freedom.cache_bytes = workplace_.machine()
-                            .topology.last_level_bytes(workplace_.machine().usable.cpus)
+  freedom.cache_bytes = context_.machine()
+                            .topology.last_level_bytes(context_.machine().usable.cpus)
                             .value_or(freedom.cache_bytes);
   freedom.max_frames_in_flight =
       std::min(freedom.max_frames_in_flight, most_side_by_side(frames, timeline_->steady_frames()));
@@ -99,7 +99,7 @@ Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, const En
   asked.adaptive.frames = frames ? frames : ends.expected;
   if (asked.adaptive.frames) *asked.adaptive.frames += frames_after_;
   auto search =
-      ScheduleSearch::start(workplace_, executor_, asked, options_.pipeline, options_.planes, layout_);
+      ScheduleSearch::start(context_, executor_, asked, options_.pipeline, options_.planes, layout_);
   if (!search) return std::unexpected(search.error());
   search_.emplace(std::move(*search));
   return {};
@@ -138,7 +138,7 @@ void PipelineRunner::finish(RunRecord& record) {
   if (search_)
     search_->finish(timeline_->at(options_.first_frame + std::max<std::int64_t>(record.frames - 1, 0)),
                     record);
-  record_work(executor_, workplace_.library(), record);
+  record_work(executor_, context_.library(), record);
   record.compile_seconds -= compiled_before_;
 }
 

@@ -5,10 +5,10 @@
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
+#include "millrace/run/video/execution_context.h"
 #include "millrace/run/video/run_record.h"
 #include "millrace/run/video/schedule_search.h"
 #include "millrace/run/video/video_run.h"
-#include "millrace/run/video/workplace.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,7 @@ namespace millrace::run {
 // it.
 class PipelineRunner {
  public:
-  PipelineRunner(Workplace& workplace, const VideoRunOptions& options);
+  PipelineRunner(ExecutionContext& context, const VideoRunOptions& options);
 
   // Usage error if the pipeline cannot process such frames, or if a parameter change would alter the frame
   // size or the steps of a filter. `second`: format of the second video, if there is one.
@@ -64,7 +64,7 @@ class PipelineRunner {
   [[nodiscard]] Result<image::FrameLayout> layout_of(const image::Pipeline& pipeline) const;
   [[nodiscard]] Status check_changes() const;
 
-  Workplace& workplace_;
+  ExecutionContext& context_;
   const VideoRunOptions& options_;
   image::Executor executor_;
   double compiled_before_;  // seconds spent compiling by other runs of the context

@@ -1,7 +1,7 @@
 #include "millrace/run/video/run_record.h"
 
 #include "millrace/base/counted.h"
-#include "millrace/run/video/bound_share.h"
+#include "millrace/run/video/bottleneck_share.h"
 
 #include <algorithm>
 

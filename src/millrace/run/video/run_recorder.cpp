@@ -9,7 +9,7 @@ namespace millrace::run {
 namespace {
 
 // The first batch of a schedule warms up its memory.
-constexpr int recorded_turn = 2;
+constexpr int recorded_batch = 2;
 
 void keep_first_frame(std::vector<image::KernelCall>& calls) {
   std::erase_if(calls, [](const image::KernelCall& call) { return call.frame != 0; });
@@ -30,23 +30,23 @@ void RunRecorder::before(std::int64_t frame) {
   if (known == frames_.end()) {
     if (frames_.size() == most_frames) {
       frames_.erase(frames_.begin());
-      turns_.erase(turns_.begin());
+      batches_.erase(batches_.begin());
     }
     frames_.push_back({.frame = frame, .schedule = schedule});
-    turns_.push_back(0);
+    batches_.push_back(0);
     known = std::prev(frames_.end());
   }
   const auto place = static_cast<std::size_t>(known - frames_.begin());
-  keeps_ = turns_[place] < recorded_turn;
+  keeps_ = batches_[place] < recorded_batch;
   if (keeps_) {
-    ++turns_[place];
+    ++batches_[place];
     // Move to the end, because the least recently used is dropped first.
     std::rotate(known, known + 1, frames_.end());
-    std::rotate(turns_.begin() + static_cast<std::ptrdiff_t>(place),
-                turns_.begin() + static_cast<std::ptrdiff_t>(place) + 1, turns_.end());
+    std::rotate(batches_.begin() + static_cast<std::ptrdiff_t>(place),
+                batches_.begin() + static_cast<std::ptrdiff_t>(place) + 1, batches_.end());
   }
   if (keeps_ || trace_) {
-    log_ = std::make_unique<image::CallLog>(trace_ ? RunTrace::most_calls_of_turn : most_calls);
+    log_ = std::make_unique<image::CallLog>(trace_ ? RunTrace::most_calls_of_batch : most_calls);
     executor_.record_next(log_.get());
   }
   start_ns_ = now_ns();
@@ -83,11 +83,11 @@ void RunRecorder::computed(const video::Frame& source, const video::Frame& resul
   pictures_ = std::move(pictures);
 }
 
-void RunRecorder::handed_on(FrameTime turn) {
+void RunRecorder::handed_on(FrameTime batch) {
   const std::int64_t now = now_ns();
-  turn.at = seconds(now - begin_ns_);
-  if (trace_) trace_->add_waiting(start_ns_, turn.input_wait, now, turn.output_wait);
-  times_.add(turn);
+  batch.at = seconds(now - begin_ns_);
+  if (trace_) trace_->add_waiting(start_ns_, batch.input_wait, now, batch.output_wait);
+  times_.add(batch);
 }
 
 RunRecording RunRecorder::finish(const image::Schedule& last) {

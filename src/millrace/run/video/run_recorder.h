@@ -51,7 +51,7 @@ class RunRecorder {
   // Call after that, with one frame of the batch before and after processing.
   void computed(const video::Frame& source, const video::Frame& result);
   // Call after the frames were handed on. Seconds; all but `at` cover this batch alone.
-  void handed_on(FrameTime turn);
+  void handed_on(FrameTime batch);
 
   [[nodiscard]] RunRecording finish(const image::Schedule& last);
 
@@ -64,7 +64,7 @@ class RunRecorder {
   const std::int64_t begin_ns_;
   FrameTimes times_;
   std::vector<RecordedFrame> frames_;
-  std::vector<int> turns_;  // batches run under each recorded schedule, up to the recorded one
+  std::vector<int> batches_;  // batches run under each recorded schedule, up to the recorded one
   std::unique_ptr<image::CallLog> log_;
   bool keeps_ = false;  // whether the log's content is for frames_
   std::int64_t frame_ = 0;

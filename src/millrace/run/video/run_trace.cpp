@@ -20,30 +20,30 @@ std::uint32_t RunTrace::name(const std::string& text) {
 
 void RunTrace::thin() {
   const auto is_left_out = [](std::int64_t every) {
-    return [every](const Span& span) { return span.turn % every != 0; };
+    return [every](const Span& span) { return span.batch % every != 0; };
   };
   while (calls_.size() > most_calls) {
     calls_every_ *= 2;
     std::erase_if(calls_, is_left_out(calls_every_));
   }
-  while (turns_.size() > 3 * most_turns) {
-    turns_every_ *= 2;
-    calls_every_ = std::max(calls_every_, turns_every_);
-    std::erase_if(turns_, is_left_out(turns_every_));
+  while (batches_.size() > 3 * most_batches) {
+    batches_every_ *= 2;
+    calls_every_ = std::max(calls_every_, batches_every_);
+    std::erase_if(batches_, is_left_out(batches_every_));
   }
 }
 
-void RunTrace::add_computing(const Turn& turn, const image::Schedule& schedule,
+void RunTrace::add_computing(const Batch& batch, const image::Schedule& schedule,
                              const std::vector<std::vector<image::GroupName>>& groups,
                              const std::vector<image::KernelCall>& calls, std::int64_t left_out) {
   const auto number = static_cast<std::uint32_t>(turn_);
-  if (turn_ % turns_every_ == 0)
-    turns_.push_back({.name = name(to_string(schedule)),
-                      .track = 0,
-                      .turn = number,
-                      .start_ns = turn.start_ns,
-                      .end_ns = turn.end_ns,
-                      .area = {}});
+  if (turn_ % batches_every_ == 0)
+    batches_.push_back({.name = name(to_string(schedule)),
+                        .track = 0,
+                        .batch = number,
+                        .start_ns = batch.start_ns,
+                        .end_ns = batch.end_ns,
+                        .area = {}});
   calls_left_out_ += left_out;  // counts all batches, because later thinning drops more of them
   if (turn_ % calls_every_ != 0) return;
   std::vector<std::vector<std::uint32_t>> known;
@@ -55,7 +55,7 @@ void RunTrace::add_computing(const Turn& turn, const image::Schedule& schedule,
   for (const image::KernelCall& call : calls)
     calls_.push_back({.name = known[call.plane][call.group],
                       .track = static_cast<std::uint32_t>(call.worker) + 1,
-                      .turn = number,
+                      .batch = number,
                       .start_ns = call.start_ns,
                       .end_ns = call.end_ns,
                       .area = call.area});
@@ -64,19 +64,19 @@ void RunTrace::add_computing(const Turn& turn, const image::Schedule& schedule,
 
 void RunTrace::add_waiting(std::int64_t computed_from, double input_wait, std::int64_t now,
                            double output_wait) {
-  if (turn_ % turns_every_ == 0) {
+  if (turn_ % batches_every_ == 0) {
     const auto number = static_cast<std::uint32_t>(turn_);
     // Only the lengths are known. Spans must not overlap.
     const auto add = [&](const char* what, std::int64_t until, double length, std::int64_t earliest) {
       const std::int64_t from = std::max(earliest, until - static_cast<std::int64_t>(length * 1e9));
       if (until - from < 1000) return;
-      turns_.push_back(
-          {.name = name(what), .track = 0, .turn = number, .start_ns = from, .end_ns = until, .area = {}});
+      batches_.push_back(
+          {.name = name(what), .track = 0, .batch = number, .start_ns = from, .end_ns = until, .area = {}});
     };
     std::int64_t last_end = begin_ns_;
     std::int64_t computed_until = computed_from;
-    for (auto span = turns_.rbegin(); span != turns_.rend(); ++span) {
-      if (span->turn == number) {
+    for (auto span = batches_.rbegin(); span != batches_.rend(); ++span) {
+      if (span->batch == number) {
         computed_until = span->end_ns;
       } else {
         last_end = span->end_ns;
@@ -94,10 +94,10 @@ std::string RunTrace::to_json(std::string_view title) const {
   std::vector<std::string> names;
   for (const std::string& each : names_)
     names.push_back(json_text(each));
-  std::string text =
-      fmt::format("{{\"otherData\":{{\"run\":{},\"turns kept\":\"every {}\",\"kernel calls kept\":\"of every "
-                  "{}\",\"kernel calls that turns had no room for\":{}}},\n\"traceEvents\":[\n",
-                  json_text(std::string(title)), turns_every_, calls_every_, calls_left_out_);
+  std::string text = fmt::format(
+      "{{\"otherData\":{{\"run\":{},\"batches kept\":\"every {}\",\"kernel calls kept\":\"of every "
+      "{}\",\"kernel calls that batches had no room for\":{}}},\n\"traceEvents\":[\n",
+      json_text(std::string(title)), batches_every_, calls_every_, calls_left_out_);
   std::set<std::uint32_t> tracks{0};
   for (const Span& span : calls_)
     tracks.insert(span.track);
@@ -105,7 +105,7 @@ std::string RunTrace::to_json(std::string_view title) const {
     text += fmt::format(
         "{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":\"{}\"}}}},\n",
         track, track == 0 ? std::string("frames") : fmt::format("worker {}", track - 1));
-  std::vector<Span> spans = turns_;
+  std::vector<Span> spans = batches_;
   spans.insert(spans.end(), calls_.begin(), calls_.end());
   std::ranges::stable_sort(spans, {}, &Span::start_ns);
   for (const Span& span : spans) {

@@ -16,11 +16,11 @@ namespace millrace::run {
 // evenly over the whole run. Used by the run's thread.
 class RunTrace {
  public:
-  static constexpr std::size_t most_calls_of_turn = 20'000;
+  static constexpr std::size_t most_calls_of_batch = 20'000;
   static constexpr std::size_t most_calls = 300'000;
-  static constexpr std::size_t most_turns = 30'000;
+  static constexpr std::size_t most_batches = 30'000;
 
-  struct Turn {
+  struct Batch {
     std::int64_t frame = 0;  // number of the first frame
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
@@ -29,7 +29,7 @@ class RunTrace {
   explicit RunTrace(std::int64_t begin_ns) : begin_ns_(begin_ns) {}
 
   // Adds the next batch, in chronological order. left_out: further calls of the batch that were not logged.
-  void add_computing(const Turn& turn, const image::Schedule& schedule,
+  void add_computing(const Batch& batch, const image::Schedule& schedule,
                      const std::vector<std::vector<image::GroupName>>& groups,
                      const std::vector<image::KernelCall>& calls, std::int64_t left_out);
   // Adds the input wait before `computed_from` and the output wait before `now`; waits are in seconds.
@@ -43,7 +43,7 @@ class RunTrace {
   struct Span {
     std::uint32_t name = 0;   // index into names_
     std::uint32_t track = 0;  // 0: the frames, then the workers
-    std::uint32_t turn = 0;
+    std::uint32_t batch = 0;
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
     image::Rect area;
@@ -54,11 +54,11 @@ class RunTrace {
 
   std::int64_t begin_ns_;
   std::vector<std::string> names_;
-  std::vector<Span> turns_;  // on the frames' track
+  std::vector<Span> batches_;  // on the frames' track
   std::vector<Span> calls_;
   std::int64_t calls_left_out_ = 0;  // because a batch had too many
   std::int64_t turn_ = 0;            // number of the current batch
-  std::int64_t turns_every_ = 1;     // keep every Nth batch
+  std::int64_t batches_every_ = 1;   // keep every Nth batch
   std::int64_t calls_every_ = 1;     // keep the calls of every Nth batch
 };
 

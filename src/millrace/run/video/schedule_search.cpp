@@ -3,7 +3,7 @@
 #include "millrace/base/counted.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/machine/report/processor_key.h"
-#include "millrace/run/video/bound_share.h"
+#include "millrace/run/video/bottleneck_share.h"
 #include "millrace/tuning/record/decision_report.h"
 
 #include <utility>
@@ -111,9 +111,10 @@ std::string decisions_text(const image::AdaptiveScheduler& scheduler, const std:
 
 }  // namespace
 
-ScheduleSearch::ScheduleSearch(Workplace& workplace, image::Executor& executor, const SearchOptions& options,
-                               image::Planes planes, const image::FrameLayout& layout)
-    : machine_(&workplace.machine()), executor_(&executor), fixed_(options.fixed), planes_(planes),
+ScheduleSearch::ScheduleSearch(ExecutionContext& context, image::Executor& executor,
+                               const SearchOptions& options, image::Planes planes,
+                               const image::FrameLayout& layout)
+    : machine_(&context.machine()), executor_(&executor), fixed_(options.fixed), planes_(planes),
       layout_(layout), objective_(options.adaptive.objective),
       threads_(options.adaptive.freedom.threads.value_or(options.adaptive.freedom.max_threads)) {}
 
@@ -159,15 +160,15 @@ void ScheduleSearch::share(const tuning::ProfileKey& key, const tuning::Profile&
     warnings_.push_back(saved.error().message + "; what this run has learnt is not shared");
 }
 
-Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Executor& executor,
+Result<ScheduleSearch> ScheduleSearch::start(ExecutionContext& context, image::Executor& executor,
                                              const SearchOptions& options, const image::Pipeline& pipeline,
                                              image::Planes planes, const image::FrameLayout& layout) {
-  ScheduleSearch search(workplace, executor, options, planes, layout);
+  ScheduleSearch search(context, executor, options, planes, layout);
   image::AdaptiveOptions adaptive = options.adaptive;
   if (options.profiles) search.store_ = tuning::ProfileStore::open(*options.profiles);
   if (options.shared_profiles) search.shared_.emplace(*options.shared_profiles);
   adaptive.profile = search.load(options, pipeline);
-  auto scheduler = image::AdaptiveScheduler::make(executor, workplace.library(), layout, std::move(adaptive));
+  auto scheduler = image::AdaptiveScheduler::make(executor, context.library(), layout, std::move(adaptive));
   if (!scheduler) return std::unexpected(scheduler.error());
   search.scheduler_ = std::move(*scheduler);
   return search;

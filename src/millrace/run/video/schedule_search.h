@@ -3,8 +3,8 @@
 
 #include "millrace/image/adapt/adaptive_scheduler.h"
 #include "millrace/image/pipeline/pipeline.h"
+#include "millrace/run/video/execution_context.h"
 #include "millrace/run/video/run_record.h"
-#include "millrace/run/video/workplace.h"
 #include "millrace/tuning/profile/profile_folder.h"
 #include "millrace/tuning/profile/profile_store.h"
 
@@ -40,7 +40,7 @@ class ScheduleSearch {
  public:
   // Starts from the profile for this pipeline, format, budget, objective and machine, if there is one. The
   // execution context and the executor must outlive the result.
-  [[nodiscard]] static Result<ScheduleSearch> start(Workplace& workplace, image::Executor& executor,
+  [[nodiscard]] static Result<ScheduleSearch> start(ExecutionContext& context, image::Executor& executor,
                                                     const SearchOptions& options,
                                                     const image::Pipeline& pipeline, image::Planes planes,
                                                     const image::FrameLayout& layout);
@@ -52,7 +52,7 @@ class ScheduleSearch {
   void finish(const image::Pipeline& pipeline, RunRecord& record);
 
  private:
-  ScheduleSearch(Workplace& workplace, image::Executor& executor, const SearchOptions& options,
+  ScheduleSearch(ExecutionContext& context, image::Executor& executor, const SearchOptions& options,
                  image::Planes planes, const image::FrameLayout& layout);
 
   [[nodiscard]] tuning::ProfileKey key(const image::Pipeline& pipeline,

@@ -17,9 +17,8 @@ int most_frames_in_flight(const VideoRunOptions& options, int threads) {
   return std::min({threads, freedom.max_frames_in_flight, freedom.threads.value_or(freedom.max_threads)});
 }
 
-VideoRun::VideoRun(Workplace& workplace, VideoSource source, VideoSink sink, VideoRunOptions options)
-    : workplace_(workplace), source_(std::move(source)), sink_(std::move(sink)),
-      options_(std::move(options)) {}
+VideoRun::VideoRun(ExecutionContext& context, VideoSource source, VideoSink sink, VideoRunOptions options)
+    : context_(context), source_(std::move(source)), sink_(std::move(sink)), options_(std::move(options)) {}
 
 RunProgress VideoRun::progress() const {
   RunProgress progress{.frames = frames_.load(std::memory_order_relaxed)};

@@ -2,8 +2,8 @@
 // writing overlap.
 //
 //   const auto machine = machine::inspect_machine();
-//   auto workplace = run::Workplace::make(*machine, machine->usable.worker_limit);
-//   run::VideoRun video(**workplace, run::file_source("in.mp4"), run::file_sink("out.mkv"),
+//   auto context = run::ExecutionContext::make(*machine, machine->usable.worker_limit);
+//   run::VideoRun video(**context, run::file_source("in.mp4"), run::file_sink("out.mkv"),
 //                       {.pipeline = *image::load_pipeline("blur | sobel_x")});
 //   if (Status done = video.run(); !done) fmt::print("{}\n", done.error().message);
 //   fmt::print("{} frames, {:.1f} a second\n", video.record().frames, video.record().fps());
@@ -14,11 +14,11 @@
 //   run::frames_sink([&](const video::Frame& frame) { return keep(frame); })
 #pragma once
 
+#include "millrace/run/video/execution_context.h"
 #include "millrace/run/video/run_record.h"
 #include "millrace/run/video/schedule_search.h"
 #include "millrace/run/video/video_sink.h"
 #include "millrace/run/video/video_source.h"
-#include "millrace/run/video/workplace.h"
 
 #include <atomic>
 #include <cstdint>
@@ -96,7 +96,7 @@ struct VideoRunOptions {
   // Called after each batch of frames by the run's thread. It must return soon.
   std::function<void(const RunProgress&, const image::Schedule&)> on_progress;
   // The same with more details.
-  std::function<void(const RunSnapshot&)> on_turn;
+  std::function<void(const RunSnapshot&)> on_batch;
   RecordingOptions recording;
 };
 
@@ -108,7 +108,7 @@ struct VideoRunOptions {
 class VideoRun {
  public:
   // The execution context must outlive the run. Opens nothing yet.
-  VideoRun(Workplace& workplace, VideoSource source, VideoSink sink, VideoRunOptions options);
+  VideoRun(ExecutionContext& context, VideoSource source, VideoSink sink, VideoRunOptions options);
   VideoRun(const VideoRun&) = delete;
   VideoRun& operator=(const VideoRun&) = delete;
 
@@ -128,7 +128,7 @@ class VideoRun {
  private:
   friend class FrameLoop;
 
-  Workplace& workplace_;
+  ExecutionContext& context_;
   VideoSource source_;
   VideoSink sink_;
   VideoRunOptions options_;

@@ -41,7 +41,7 @@ TEST_P(VideoRunAffinity, FramesAreReadAndWrittenWhereTheScheduleSaysFromTheFirst
   });
   source.repeatable = true;
   machine::CpuSet writing;
-  VideoRun run(*workplace_, std::move(source), frames_sink([&](const video::Frame&) -> Status {
+  VideoRun run(*context_, std::move(source), frames_sink([&](const video::Frame&) -> Status {
     writing = *machine::current_thread_affinity();
     return {};
   }),

@@ -37,13 +37,13 @@ TEST_F(VideoRunTest, ReadsNeighbouringFramesWhichStandStillBeforeTheFirstAndAfte
   for (const Temporal& each : cases) {
     for (const image::Structure structure : image::all_structures()) {
       for (const int in_flight : {1, 2}) {
-        if (in_flight > workplace_->threads()) continue;
+        if (in_flight > context_->threads()) continue;
         // Skips repeated kernels, because compiling takes time.
-        if (image::is_one_kernel(structure) && in_flight < std::min(2, workplace_->threads())) continue;
+        if (image::is_one_kernel(structure) && in_flight < std::min(2, context_->threads())) continue;
         for (const int count : {1, 2, 9}) {
           Counting frames(count);
           std::vector<int> samples;
-          VideoRun run(*workplace_, source_of(frames), sink_to(samples),
+          VideoRun run(*context_, source_of(frames), sink_to(samples),
                        {.pipeline = parsed(each.pipeline),
                         .schedule = image::Schedule{.structure = structure,
                                                     .fusion = image::Fusion::none,
@@ -92,7 +92,7 @@ TEST_F(VideoRunTest, ShowsBesideEachFrameTheLastOfTheSecondVideoThatHasBegun) {
     Counting first(6);
     Counting second(each.frames, format);
     std::vector<int> samples;
-    VideoRun run(*workplace_, source_of(first), sink_to(samples),
+    VideoRun run(*context_, source_of(first), sink_to(samples),
                  {.pipeline = parsed(each.pipeline),
                   .second = source_of(second, {}, format),
                   .schedule = image::Schedule{.structure = image::Structure::sequential,
@@ -126,7 +126,7 @@ TEST_F(VideoRunTest, PairsFramesOfOneMomentThoughClocksRound) {
     Counting first(40, one);
     Counting second(40, other);
     std::vector<int> samples;
-    VideoRun run(*workplace_, timed(first, one), sink_to(samples),
+    VideoRun run(*context_, timed(first, one), sink_to(samples),
                  {.pipeline = parsed("[input, second] | blend(normal)"),
                   .second = timed(second, other),
                   .schedule = image::Schedule{.structure = image::Structure::sequential,
@@ -144,7 +144,7 @@ TEST_F(VideoRunTest, SaysWhatIsWrongWithASecondVideo) {
     std::vector<int> samples;
     VideoRunOptions options{.pipeline = parsed(pipeline)};
     if (beside.open) options.second = beside;
-    const Status done = VideoRun(*workplace_, source_of(first), sink_to(samples), std::move(options)).run();
+    const Status done = VideoRun(*context_, source_of(first), sink_to(samples), std::move(options)).run();
     return done ? "" : done.error().message;
   };
   Counting none(0);
@@ -163,10 +163,10 @@ TEST_F(VideoRunTest, SaysWhatIsWrongWithASecondVideo) {
 // Each frame reads 4 frames before and 1 after. If the video began or ended there, results would differ.
 TEST_F(VideoRunTest, FramesAroundAreReadAndNotMade) {
   for (const int in_flight : {1, 2}) {
-    if (in_flight > workplace_->threads()) continue;
+    if (in_flight > context_->threads()) continue;
     Counting frames(4 + 3 + 1);
     std::vector<int> samples;
-    VideoRun run(*workplace_, source_of(frames, 8), sink_to(samples),
+    VideoRun run(*context_, source_of(frames, 8), sink_to(samples),
                  {.pipeline = parsed("difference(3) | temporal_average(3)"),
                   .first_frame = 4,
                   .around = {.before = 4, .after = 1},

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 TEST_F(VideoRunTest, AShortRunTriesAndCompilesNothing) {
   Counting frames(12);
   std::vector<int> samples;
-  VideoRun run(*workplace_, source_of(frames, 12), sink_to(samples), {.pipeline = parsed("blur | sobel_x")});
+  VideoRun run(*context_, source_of(frames, 12), sink_to(samples), {.pipeline = parsed("blur | sobel_x")});
   ASSERT_TRUE(run.run());
   EXPECT_EQ(run.record().decisions->trials, 0);
   EXPECT_EQ(run.record().decisions->switches, 1);
@@ -27,7 +27,7 @@ TEST_F(VideoRunTest, AShortRunTriesAndCompilesNothing) {
 
 TEST_F(VideoRunTest, WhyNothingWasTriedIsInTheRecord) {
   for (const char* input : {"test:64x48@40", "test:1280x720@40"}) {
-    VideoRun run(*workplace_, file_source(input), frames_sink([](const video::Frame&) { return Status(); }),
+    VideoRun run(*context_, file_source(input), frames_sink([](const video::Frame&) { return Status(); }),
                  {.pipeline = parsed("blur | sobel_x | sobel_y")});
     ASSERT_TRUE(run.run());
     const auto decisions = to_json(*run.record().decisions);
@@ -50,7 +50,7 @@ TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
     Counting frames(100);
     SearchOptions alone;  // waking workers of a busy machine would count as computing
     alone.adaptive.freedom = {.max_threads = 1, .isas = {machine::best_isa()}};
-    VideoRun run(*workplace_, source_of(frames, total), frames_sink([](const video::Frame&) {
+    VideoRun run(*context_, source_of(frames, total), frames_sink([](const video::Frame&) {
       std::this_thread::sleep_for(std::chrono::milliseconds(6));
       return Status();
     }),
@@ -94,13 +94,13 @@ TEST_F(VideoRunTest, UntilItsEncoderIsFilledARunTriesNothing) {
       };
       std::int64_t held_until = 0;
       VideoRunOptions options{.pipeline = parsed("levels(0, 1, 1.1)")};
-      options.on_turn = [&](const RunSnapshot& turn) {
-        if (turn.search->held()) held_until = turn.progress.frames;
-        if (turn.search->held() && turn.search->searches()) {
-          EXPECT_TRUE(turn.search->tuner().record().events().empty());
+      options.on_batch = [&](const RunSnapshot& batch) {
+        if (batch.search->held()) held_until = batch.progress.frames;
+        if (batch.search->held() && batch.search->searches()) {
+          EXPECT_TRUE(batch.search->tuner().record().events().empty());
         }
       };
-      VideoRun run(*workplace_, source_of(source, total, large), std::move(sink), options);
+      VideoRun run(*context_, source_of(source, total, large), std::move(sink), options);
       const Status done = run.run();
       ASSERT_TRUE(done) << done.error().message;
       const RunDecisions& decisions = *run.record().decisions;
@@ -133,8 +133,8 @@ TEST_F(VideoRunTest, FiltersThatTakeLongerThanAnyEncoderAreNotWaitedFor) {
     slow += " | median(2)";
   VideoRunOptions options{.pipeline = parsed(slow)};
   bool held = true;
-  options.on_turn = [&](const RunSnapshot& turn) { held = turn.search->held(); };
-  VideoRun run(*workplace_, source_of(source, 20, small), std::move(sink), options);
+  options.on_batch = [&](const RunSnapshot& batch) { held = batch.search->held(); };
+  VideoRun run(*context_, source_of(source, 20, small), std::move(sink), options);
   ASSERT_TRUE(run.run());
   EXPECT_FALSE(held);
 }
@@ -143,7 +143,7 @@ TEST_F(VideoRunTest, FiltersThatTakeLongerThanAnyEncoderAreNotWaitedFor) {
 TEST_F(VideoRunTest, WhatIsExpectedOfASourceCountsLikeWhatItSays) {
   TemporaryFolder folder;
   const std::string input = folder / "bare.264";
-  VideoRun coding(*workplace_, file_source("test:64x48@10"), file_sink(folder / "a.mp4"),
+  VideoRun coding(*context_, file_source("test:64x48@10"), file_sink(folder / "a.mp4"),
                   {.pipeline = parsed("blur")});
   ASSERT_TRUE(coding.run());
   ASSERT_EQ(std::system(fmt::format("ffmpeg -v error -i '{}' -c copy '{}'", folder / "a.mp4", input).c_str()),
@@ -151,7 +151,7 @@ TEST_F(VideoRunTest, WhatIsExpectedOfASourceCountsLikeWhatItSays) {
   for (const int passes : {1, 3}) {
     SearchOptions alone;  // waking workers of a busy machine would count as computing
     alone.adaptive.freedom = {.max_threads = 1, .isas = {machine::best_isa()}};
-    VideoRun run(*workplace_, file_source(input), frames_sink([](const video::Frame&) { return Status(); }),
+    VideoRun run(*context_, file_source(input), frames_sink([](const video::Frame&) { return Status(); }),
                  {.pipeline = parsed("blur"), .schedule = alone, .passes = passes});
     ASSERT_TRUE(run.run());
     EXPECT_EQ(run.record().frames, 10 * passes);

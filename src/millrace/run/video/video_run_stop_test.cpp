@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 TEST_F(VideoRunTest, FailsWithoutAnyFrame) {
   Counting frames(0);
   std::vector<int> samples;
-  VideoRun run(*workplace_, source_of(frames), sink_to(samples), {.pipeline = parsed("blur")});
+  VideoRun run(*context_, source_of(frames), sink_to(samples), {.pipeline = parsed("blur")});
   const Status done = run.run();
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().kind, ErrorKind::failure);
@@ -30,7 +30,7 @@ TEST_F(VideoRunTest, FailsWithoutAnyFrame) {
 TEST_F(VideoRunTest, DeliversWhatASourceGaveBeforeItFailed) {
   Counting frames(40);
   std::vector<int> samples;
-  VideoRun run(*workplace_,
+  VideoRun run(*context_,
                frames_source(small_gray,
                              [&](const std::stop_token&) -> Result<std::optional<video::Frame>> {
                                if (frames.given() == 5) return failure("the camera fell");
@@ -48,7 +48,7 @@ TEST_F(VideoRunTest, RefusesAFrameOfAnotherFormat) {
   Counting frames(3);
   Counting others(1, {.width = 8, .height = 4, .chroma = video::Chroma::gray});
   std::vector<int> samples;
-  VideoRun run(*workplace_,
+  VideoRun run(*context_,
                frames_source(small_gray,
                              [&](const std::stop_token&) {
                                return frames.given() == 2 ? others.next() : frames.next();
@@ -64,7 +64,7 @@ TEST_F(VideoRunTest, RefusesAFrameOfAnotherFormat) {
 TEST_F(VideoRunTest, EndsSoonAfterItsSinkFails) {
   Counting frames(200);
   int taken = 0;
-  VideoRun run(*workplace_, source_of(frames), frames_sink([&](const video::Frame&) -> Status {
+  VideoRun run(*context_, source_of(frames), frames_sink([&](const video::Frame&) -> Status {
     if (taken == 3) return failure("the shelf is full");
     ++taken;
     return {};
@@ -84,7 +84,7 @@ TEST_F(VideoRunTest, WhatFailsBesideAStopIsToldWithIt) {
     Counting frames(1 << 30);
     std::stop_source stop;
     int taken = 0;
-    VideoRun run(*workplace_, source_of(frames), frames_sink([&](const video::Frame&) -> Status {
+    VideoRun run(*context_, source_of(frames), frames_sink([&](const video::Frame&) -> Status {
       if (taken == room) {
         stop.request_stop();
         return failure("the shelf is full");
@@ -113,7 +113,7 @@ TEST_P(VideoRunToASleeper, EndsWhenItIsStopped) {
   format.width = 640;
   format.height = 480;
   Counting frames(1 << 30, format);
-  VideoRun run(*workplace_, source_of(frames, std::nullopt, format), file_sink(pipe),
+  VideoRun run(*context_, source_of(frames, std::nullopt, format), file_sink(pipe),
                {.pipeline = parsed("blur"), .keep_part = GetParam()});
   const std::jthread stopper([&](const std::stop_token& over) {
     while (frames.given() < 3 && !over.stop_requested())
@@ -134,7 +134,7 @@ TEST_F(VideoRunTest, StoppedFromOutsideKeepsWhatIsDone) {
   Counting frames(1 << 30);
   std::vector<int> samples;
   std::promise<void> some;
-  VideoRun run(*workplace_, source_of(frames), frames_sink([&](const video::Frame&) -> Status {
+  VideoRun run(*context_, source_of(frames), frames_sink([&](const video::Frame&) -> Status {
     samples.push_back(0);
     if (samples.size() == 20) some.set_value();
     return {};
@@ -155,7 +155,7 @@ TEST_F(VideoRunTest, StopEndsTheWaitOfACallersSource) {
   std::vector<int> samples;
   std::stop_source stop;
   Counting frames(2);
-  VideoRun run(*workplace_,
+  VideoRun run(*context_,
                frames_source(small_gray,
                              [&](const std::stop_token& asked) -> Result<std::optional<video::Frame>> {
                                if (frames.given() < 2) return frames.next();
@@ -177,7 +177,7 @@ TEST_F(VideoRunTest, WhatIsStoppedBeforeItsFirstFrameDoesNotSpeakOfAnOutput) {
   std::vector<int> samples;
   std::stop_source stop;
   stop.request_stop();
-  VideoRun run(*workplace_, source_of(frames, 5), sink_to(samples),
+  VideoRun run(*context_, source_of(frames, 5), sink_to(samples),
                {.pipeline = parsed("blur"), .stop = stop.get_token()});
   const Status done = run.run();
   ASSERT_FALSE(done);
@@ -190,7 +190,7 @@ TEST_F(VideoRunTest, WhatIsStoppedOnItsWayToNowhereDoesNotEither) {
   std::stop_source stop;
   VideoRunOptions options{.pipeline = parsed("blur"), .stop = stop.get_token()};
   options.on_progress = [&](const RunProgress&, const image::Schedule&) { stop.request_stop(); };
-  VideoRun run(*workplace_, source_of(frames), file_sink("null"), options);
+  VideoRun run(*context_, source_of(frames), file_sink("null"), options);
   const Status done = run.run();
   ASSERT_FALSE(done);
   EXPECT_GT(run.record().frames, 0);

@@ -15,7 +15,7 @@ namespace {
 TEST_F(VideoRunTest, TakesTheCallersFramesThroughThePipelineInOrder) {
   Counting frames(40);
   std::vector<int> samples;
-  VideoRun run(*workplace_, source_of(frames, 40), sink_to(samples), {.pipeline = parsed("blur")});
+  VideoRun run(*context_, source_of(frames, 40), sink_to(samples), {.pipeline = parsed("blur")});
   const Status done = run.run();
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(samples, numbers(0, 40));
@@ -42,7 +42,7 @@ TEST_F(VideoRunTest, HasRecordsOfItsOwnWhereAnotherRanBefore) {
   for (const int count : {30, 3}) {
     Counting frames(count);
     std::vector<int> samples;
-    VideoRun run(*workplace_, source_of(frames), sink_to(samples),
+    VideoRun run(*context_, source_of(frames), sink_to(samples),
                  {.pipeline = parsed("blur"), .schedule = image::Schedule{}});
     ASSERT_TRUE(run.run());
     EXPECT_EQ(run.record().frames, count);
@@ -55,8 +55,7 @@ TEST_F(VideoRunTest, HasRecordsOfItsOwnWhereAnotherRanBefore) {
 TEST_F(VideoRunTest, EndsBeforeTheSourceDoesWhereOnlySoManyFramesAreAskedFor) {
   Counting frames(40);
   std::vector<int> samples;
-  VideoRun run(*workplace_, source_of(frames, 40), sink_to(samples),
-               {.pipeline = parsed("blur"), .frames = 7});
+  VideoRun run(*context_, source_of(frames, 40), sink_to(samples), {.pipeline = parsed("blur"), .frames = 7});
   ASSERT_TRUE(run.run());
   EXPECT_EQ(samples, numbers(0, 7));
   EXPECT_EQ(run.progress().total, 7);
@@ -69,7 +68,7 @@ TEST_F(VideoRunTest, AnInputThatIsGoneAtALaterPassFailsTheRun) {
   std::vector<int> samples;
   VideoRunOptions options{.pipeline = parsed("blur"), .passes = 1'000'000};
   options.on_progress = [&](const RunProgress&, const image::Schedule&) { std::filesystem::remove(input); };
-  VideoRun run(*workplace_, file_source(input), sink_to(samples), options);
+  VideoRun run(*context_, file_source(input), sink_to(samples), options);
   const Status done = run.run();
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().kind, ErrorKind::failure) << done.error().message;
@@ -80,7 +79,7 @@ TEST_F(VideoRunTest, SaysHowFarItIsWhileItRuns) {
   Counting frames(25);
   std::vector<int> samples;
   std::vector<std::int64_t> seen;
-  VideoRun run(*workplace_, source_of(frames, 25), sink_to(samples),
+  VideoRun run(*context_, source_of(frames, 25), sink_to(samples),
                {.pipeline = parsed("blur"),
                 .schedule = image::Schedule{},
                 .on_progress = [&](const RunProgress& progress, const image::Schedule&) {
@@ -101,7 +100,7 @@ TEST_F(VideoRunTest, WhatCannotBeDoneIsRefusedBeforeAnythingIsWritten) {
         VideoRunOptions{.pipeline = parsed("blur"), .passes = 2},
         VideoRunOptions{.pipeline = parsed("blur"), .schedule = image::Schedule{.threads = 5000}}}) {
     Counting frames(10);
-    VideoRun run(*workplace_, source_of(frames), file_sink(output), options);
+    VideoRun run(*context_, source_of(frames), file_sink(output), options);
     const Status done = run.run();
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().kind, ErrorKind::usage) << done.error().message;
@@ -111,11 +110,10 @@ TEST_F(VideoRunTest, WhatCannotBeDoneIsRefusedBeforeAnythingIsWritten) {
 
 TEST_F(VideoRunTest, EveryPassOverAFileComesBehindTheOneBefore) {
   std::vector<std::int64_t> indices;
-  VideoRun run(*workplace_, file_source("test:32x32@5"),
-               frames_sink([&](const video::Frame& frame) -> Status {
-                 indices.push_back(frame.index);
-                 return {};
-               }),
+  VideoRun run(*context_, file_source("test:32x32@5"), frames_sink([&](const video::Frame& frame) -> Status {
+    indices.push_back(frame.index);
+    return {};
+  }),
                {.pipeline = parsed("blur"), .frames = 12, .passes = 3});
   ASSERT_TRUE(run.run());
   EXPECT_EQ(indices.size(), 12U);
@@ -127,7 +125,7 @@ TEST_F(VideoRunTest, AFileHoldsWhatWasDoneBeforeTheSourceFailed) {
   TemporaryFolder folder;
   const std::string output = folder / "out.y4m";
   Counting frames(40);
-  VideoRun run(*workplace_,
+  VideoRun run(*context_,
                frames_source(small_gray,
                              [&](const std::stop_token&) -> Result<std::optional<video::Frame>> {
                                if (frames.given() == 5) return failure("the camera fell");

@@ -29,15 +29,15 @@ class VideoRunTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     machine_ = new machine::MachineReport(*machine::inspect_machine());
-    workplace_ = Workplace::make(*machine_, machine_->usable.worker_limit)->release();
+    context_ = ExecutionContext::make(*machine_, machine_->usable.worker_limit)->release();
   }
   static void TearDownTestSuite() {
-    delete workplace_;
+    delete context_;
     delete machine_;
   }
 
   static inline machine::MachineReport* machine_ = nullptr;
-  static inline Workplace* workplace_ = nullptr;
+  static inline ExecutionContext* context_ = nullptr;
 };
 
 // Frames in which every sample is the frame's number.

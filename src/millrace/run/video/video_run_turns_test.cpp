@@ -32,7 +32,8 @@ struct Moments {
 
 // One frame at a time through filters that read `after` later ones. The source waits before some frames; the
 // sink holds the first one until three are read.
-Moments run_and_watch(Workplace& workplace, int count, const char* pipeline, bool live, Histogram& latency) {
+Moments run_and_watch(ExecutionContext& context, int count, const char* pipeline, bool live,
+                      Histogram& latency) {
   Counting frames(count);
   Moments at(count);
   std::size_t asked = 0;
@@ -48,7 +49,7 @@ Moments run_and_watch(Workplace& workplace, int count, const char* pipeline, boo
   });
   source.live = live;
   std::size_t taken = 0;
-  VideoRun run(workplace, std::move(source), frames_sink([&](const video::Frame&) -> Status {
+  VideoRun run(context, std::move(source), frames_sink([&](const video::Frame&) -> Status {
                  at.begun[taken] = now_ns();
                  if (taken == 0) three.get_future().wait();
                  at.written[taken++] = now_ns();
@@ -73,7 +74,7 @@ TEST_F(VideoRunTest, LatencyOfALiveSourceIsFromWhenAllThatAFrameNeedsWasReadToWh
   constexpr int count = 12;
   for (const auto& [pipeline, after] : {std::pair{"blur", 0}, std::pair{"temporal_average(3)", 1}}) {
     Histogram latency;
-    const Moments at = run_and_watch(*workplace_, count, pipeline, true, latency);
+    const Moments at = run_and_watch(*context_, count, pipeline, true, latency);
     std::int64_t least = 0;
     std::int64_t most = 0;
     for (std::size_t k = 0; k < count; ++k) {
@@ -89,7 +90,7 @@ TEST_F(VideoRunTest, LatencyOfALiveSourceIsFromWhenAllThatAFrameNeedsWasReadToWh
 TEST_F(VideoRunTest, LatencyOfWhatIsReadAheadIsFromWhenItIsTakenUp) {
   constexpr int count = 12;
   Histogram latency;
-  const Moments at = run_and_watch(*workplace_, count, "blur", false, latency);
+  const Moments at = run_and_watch(*context_, count, "blur", false, latency);
   std::int64_t most = 0;
   for (std::size_t k = 0; k < count; ++k)
     most += at.begun[k + 1] - std::max(at.read[k], at.taken_up[k]);
@@ -108,15 +109,15 @@ VideoSource source_when_allowed(Counting& frames, std::counting_semaphore<>& all
 // only after those of the previous round have been handed on.
 TEST_F(VideoRunTest, WaitsForNoMoreFramesThanAreProcessedSideBySide) {
   constexpr int in_flight = 2;
-  auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
-  ASSERT_TRUE(workplace) << workplace.error().message;
+  auto context = ExecutionContext::make_shared(*machine_, in_flight, image::KernelCache());
+  ASSERT_TRUE(context) << context.error().message;
   for (const char* pipeline : {"blur", "temporal_average(3)"}) {
     const int ahead = pipeline[0] == 'b' ? 0 : 1;  // later frames that a frame depends on
     Counting frames(101);
     std::counting_semaphore<> allowed(in_flight + ahead);
     bool late = false;
     std::vector<int> samples;
-    VideoRun run(**workplace, source_when_allowed(frames, allowed, late),
+    VideoRun run(**context, source_when_allowed(frames, allowed, late),
                  frames_sink([&](const video::Frame&) -> Status {
                    samples.push_back(0);
                    if (std::ssize(samples) % in_flight == 0) allowed.release(in_flight);
@@ -131,23 +132,23 @@ TEST_F(VideoRunTest, WaitsForNoMoreFramesThanAreProcessedSideBySide) {
   }
 }
 
-SearchOptions search_of_small_frames(Workplace& workplace) {
+SearchOptions search_of_small_frames(ExecutionContext& context) {
   SearchOptions search;
-  search.adaptive.freedom = {.max_threads = workplace.threads(), .isas = {machine::best_isa()}};
+  search.adaptive.freedom = {.max_threads = context.threads(), .isas = {machine::best_isa()}};
   return search;
 }
 
 // A sender that waits for the result of a frame must not wait for the second frame of a round.
 TEST_F(VideoRunTest, ASearchOverALiveSourceComputesOneFrameAtATime) {
-  auto workplace = Workplace::make_shared(*machine_, 4, image::KernelCache());
-  ASSERT_TRUE(workplace) << workplace.error().message;
+  auto context = ExecutionContext::make_shared(*machine_, 4, image::KernelCache());
+  ASSERT_TRUE(context) << context.error().message;
   for (const tuning::Aim aim : {tuning::Aim::throughput, tuning::Aim::latency, tuning::Aim::deadline}) {
     Counting frames(300);
     std::counting_semaphore<> allowed(1);
     bool late = false;
-    SearchOptions search = search_of_small_frames(**workplace);
+    SearchOptions search = search_of_small_frames(**context);
     search.adaptive.objective = {.aim = aim, .deadline = 1e-3};
-    VideoRun run(**workplace, source_when_allowed(frames, allowed, late),
+    VideoRun run(**context, source_when_allowed(frames, allowed, late),
                  frames_sink([&](const video::Frame&) -> Status {
                    allowed.release();
                    return {};
@@ -162,16 +163,16 @@ TEST_F(VideoRunTest, ASearchOverALiveSourceComputesOneFrameAtATime) {
 
 // If every frame has other parameters, batches have one frame and reveal nothing about larger ones.
 TEST_F(VideoRunTest, ASearchGoesOnWhereAParameterChangesWithEveryFrame) {
-  auto workplace = Workplace::make_shared(*machine_, 2, image::KernelCache());
-  ASSERT_TRUE(workplace) << workplace.error().message;
+  auto context = ExecutionContext::make_shared(*machine_, 2, image::KernelCache());
+  ASSERT_TRUE(context) << context.error().message;
   constexpr video::FrameFormat format{.width = 320, .height = 240, .chroma = video::Chroma::gray};
   Counting frames(2000, format);
   VideoSource source = source_of(frames, 2000, format);
   source.live = false;
-  VideoRun run(**workplace, std::move(source), frames_sink([](const video::Frame&) -> Status { return {}; }),
+  VideoRun run(**context, std::move(source), frames_sink([](const video::Frame&) -> Status { return {}; }),
                {.pipeline = parsed("rotate(0)"),
                 .changes = {"1..1999:rotate.degrees=80"},
-                .schedule = search_of_small_frames(**workplace)});
+                .schedule = search_of_small_frames(**context)});
   const Status done = run.run();
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_GT(run.record().decisions->events.size(), 0U) << "it was told nothing";
@@ -181,11 +182,11 @@ TEST_F(VideoRunTest, ASearchGoesOnWhereAParameterChangesWithEveryFrame) {
 // The slowest frame is a single frame, although several are timed together.
 TEST_F(VideoRunTest, TheSlowestFrameOfALongTurnIsOneFrame) {
   constexpr int in_flight = 2;
-  auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
-  ASSERT_TRUE(workplace) << workplace.error().message;
+  auto context = ExecutionContext::make_shared(*machine_, in_flight, image::KernelCache());
+  ASSERT_TRUE(context) << context.error().message;
   Counting frames(300);
   std::vector<int> samples;
-  VideoRun run(**workplace, source_of(frames), sink_to(samples),
+  VideoRun run(**context, source_of(frames), sink_to(samples),
                {.pipeline = parsed("blur"),
                 .schedule = image::Schedule{.threads = in_flight, .frames_in_flight = in_flight},
                 .recording = {.frames = true}});
@@ -200,14 +201,14 @@ TEST_F(VideoRunTest, TheSlowestFrameOfALongTurnIsOneFrame) {
 // If they are available, many small frames form one batch, in order.
 TEST_F(VideoRunTest, ComputesManySmallFramesInATurn) {
   constexpr int in_flight = 3;
-  auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
-  ASSERT_TRUE(workplace) << workplace.error().message;
+  auto context = ExecutionContext::make_shared(*machine_, in_flight, image::KernelCache());
+  ASSERT_TRUE(context) << context.error().message;
   for (const int count : {1, 2, 3, 4, 200}) {
     Counting frames(count);
     std::atomic<std::int64_t> asked = 0;
     std::vector<int> samples;
-    int turns = 0;
-    VideoRun run(**workplace,
+    int batches = 0;
+    VideoRun run(**context,
                  frames_source(small_gray,
                                [&](const std::stop_token&) {
                                  ++asked;
@@ -217,7 +218,7 @@ TEST_F(VideoRunTest, ComputesManySmallFramesInATurn) {
                  {.pipeline = parsed("blur"),
                   .schedule = image::Schedule{.threads = in_flight, .frames_in_flight = in_flight},
                   .on_progress = [&](const RunProgress& progress, const image::Schedule&) {
-                    ++turns;
+                    ++batches;
                     // Until two rounds have been read ahead, if there are that many.
                     for (int i = 0; i < 50 && asked < std::min<std::int64_t>(count, progress.frames + 7); ++i)
                       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -226,9 +227,9 @@ TEST_F(VideoRunTest, ComputesManySmallFramesInATurn) {
     ASSERT_TRUE(done) << done.error().message;
     EXPECT_EQ(samples, numbers(0, count));
     if (count <= in_flight) {
-      EXPECT_EQ(turns, 1);
+      EXPECT_EQ(batches, 1);
     } else if (count > 100) {
-      EXPECT_LT(turns, count / in_flight * 2 / 3);
+      EXPECT_LT(batches, count / in_flight * 2 / 3);
     }
   }
 }
@@ -238,8 +239,8 @@ TEST_F(VideoRunTest, AsManyFramesWaitAtEitherEndAsAreProcessedSideBySide) {
   // Large enough that a batch is one round of them.
   constexpr video::FrameFormat large{.width = 1024, .height = 1024, .chroma = video::Chroma::gray};
   // A shared context allows this many frames on any machine, although not at the same moment.
-  auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
-  ASSERT_TRUE(workplace) << workplace.error().message;
+  auto context = ExecutionContext::make_shared(*machine_, in_flight, image::KernelCache());
+  ASSERT_TRUE(context) << context.error().message;
   Counting frames(40, large);
   std::mutex mutex;
   std::condition_variable changed;
@@ -250,7 +251,7 @@ TEST_F(VideoRunTest, AsManyFramesWaitAtEitherEndAsAreProcessedSideBySide) {
   constexpr std::int64_t most = 2 * in_flight + in_flight + 1;
   std::vector<int> samples;
   const auto all_there = [&] { return given >= most && ready >= in_flight; };
-  VideoRun run(**workplace,
+  VideoRun run(**context,
                frames_source(large,
                              [&](const std::stop_token&) {
                                const std::scoped_lock lock(mutex);

@@ -1,0 +1,262 @@
+#include "millrace/cli/cluster/split_commands.h"
+
+#include "millrace/base/check_outputs.h"
+#include "millrace/base/command_line.h"
+#include "millrace/base/counted.h"
+#include "millrace/base/error_line.h"
+#include "millrace/base/interrupt.h"
+#include "millrace/base/json_file.h"
+#include "millrace/base/print.h"
+#include "millrace/base/printable.h"
+#include "millrace/base/progress_line.h"
+#include "millrace/cluster/live_split/split_head.h"
+#include "millrace/cluster/live_split/split_node.h"
+#include "millrace/run/options/check_outputs.h"
+#include "millrace/run/options/check_threads.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+namespace millrace::cli {
+namespace {
+
+constexpr const char* token_variable = "MILLRACE_TOKEN";
+constexpr std::size_t most_token_bytes = 256;
+
+std::string random_word() {
+  std::random_device device;
+  std::string word;
+  for (int i = 0; i < 4; ++i)
+    word += fmt::format("{:08x}", device());
+  return word;
+}
+
+// The token from the file or the environment; empty if there is neither.
+Result<std::string> given_token(const std::string& file, const Interrupt& interrupt) {
+  std::string token;
+  std::string name = token_variable;
+  if (!file.empty()) {
+    name = file;
+    struct stat status{};
+    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 077) != 0)
+      return usage_error("--token-file {}: others than you can read it; chmod 600 it", file);
+    const auto text = read_text(
+        file, 4096,
+        {.missing = "write a word into it that nobody guesses", .directory = "give a file with one line"},
+        interrupt.token());
+    if (!text) return std::unexpected(text.error());
+    token = text->substr(0, text->find('\n'));
+    if (token.empty()) return usage_error("--token-file {}: its first line is empty", file);
+  } else if (const char* value = std::getenv(token_variable)) {
+    token = value;
+  }
+  const auto fits = [](char c) { return c > ' ' && c <= '~'; };
+  if (token.size() > most_token_bytes || !std::ranges::all_of(token, fits))
+    return usage_error("{}: is no token: it is one word of at most {} letters, digits and signs", name,
+                       most_token_bytes);
+  return token;
+}
+
+struct SplitWords {
+  cluster::SplitOptions cut;
+  std::string listen = "127.0.0.1:7272";
+  std::string token_file;
+  double link_gigabits = 10;
+};
+
+nlohmann::ordered_json to_json(const cluster::SplitRecord& record) {
+  auto sections = nlohmann::ordered_json::array();
+  for (const cluster::PostRecord& post : record.posts)
+    sections.push_back({{"pipeline", post.pipeline}, {"seconds", post.seconds}, {"nodes", post.nodes}});
+  const video::WrittenAs& written = record.written_as;
+  return {{"schema", "millrace.cut"},
+          {"version", 1},
+          {"frames", record.frames},
+          {"seconds", record.seconds},
+          {"replaced", record.replaced},
+          {"codec", written.codec.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(written.codec)},
+          {"output_bytes", written.bytes ? nlohmann::ordered_json(*written.bytes) : nlohmann::ordered_json()},
+          {"sections", std::move(sections)}};
+}
+
+Status run_split_verb(SplitWords& words, const Interrupt& interrupt) {
+  cluster::SplitOptions& options = words.cut;
+  const auto at = cluster::parse_endpoint(words.listen, "--listen");
+  if (!at) return std::unexpected(at.error());
+  const auto token = given_token(words.token_file, interrupt);
+  if (!token) return std::unexpected(token.error());
+  const auto machine = machine::inspect_machine();
+  if (!machine) return std::unexpected(machine.error());
+  auto listener = cluster::listen_at_endpoint(*at);
+  if (!listener) return std::unexpected(listener.error());
+
+  options.host = at->host;
+  options.job = random_word();
+  options.token = token->empty() ? random_word() : *token;
+  options.link_bytes = words.link_gigabits * 1e9 / 8;
+  options.worker_limit = machine->usable.worker_limit;
+  options.stop = interrupt.token();
+  options.check_output = [&options] { return check_outputs(options.run); };
+  const bool quiet = options.run.quiet;
+  std::mutex printing;
+  ProgressLine line(!quiet, {.plural = "frames"});
+  options.on_note = [&](const std::string& text) {
+    if (quiet) return;
+    const std::scoped_lock lock(printing);
+    line.clear();
+    print_note("{}\n", text);
+  };
+  options.on_progress = [&](std::int64_t frames, std::optional<std::int64_t> total) {
+    const std::scoped_lock lock(printing);
+    line.update(frames, total);
+  };
+  if (!quiet || token->empty())
+    print_note("waiting for {}: {}millrace node {}\n", counted(options.nodes, "node"),
+               token->empty() ? fmt::format("{}={} ", token_variable, options.token) : "",
+               to_string(cluster::Endpoint{at->host, cluster::own_end(listener->get()).port}));
+  if (!quiet && cluster::is_anywhere(options.run.input))
+    print_note(
+        "{} is a file: where all machines see it, chunks need no frame to travel; millrace plan makes them\n",
+        printable(options.run.input));
+  cluster::SplitRecord record;
+  const Status outcome = cluster::run_split(*std::move(listener), options, record);
+  line.clear();
+  if (!quiet && record.frames > 0) {
+    const std::string written = video::to_string(record.written_as);
+    print_note("{} in {:.2f} s: {:.1f} a second; {} replaced{}\n", counted(record.frames, "frame"),
+               record.seconds, record.seconds > 0 ? static_cast<double>(record.frames) / record.seconds : 0.0,
+               counted(record.replaced, "node"), written.empty() ? "" : "; " + written);
+    if (!record.not_kept.empty())
+      print_error("millrace", fmt::format("not in the output: {}", fmt::join(record.not_kept, ", ")));
+  }
+  if (!options.run.json.empty() && record.frames > 0) {
+    const Status written = write_json(to_json(record), options.run.json, overwrite_if(options.run.force));
+    if (!written && outcome) return written;
+  }
+  return outcome;
+}
+
+struct NodeWords {
+  std::string head;
+  std::string token_file;
+  int threads = 0;
+  bool stay = false;
+  bool no_profile = false;
+  bool quiet = false;
+};
+
+Status run_node_verb(const NodeWords& words, const Interrupt& interrupt) {
+  const auto head = cluster::parse_endpoint(words.head, "HEAD");
+  if (!head) return std::unexpected(head.error());
+  const auto token = given_token(words.token_file, interrupt);
+  if (!token) return std::unexpected(token.error());
+  if (token->empty())
+    return usage_error("give the token of the head: --token-file FILE, or {} in the environment",
+                       token_variable);
+  const auto machine = machine::inspect_machine();
+  if (!machine) return std::unexpected(machine.error());
+  if (Status allowed = run::check_threads(words.threads, machine->usable.worker_limit); !allowed)
+    return allowed;
+  auto cache = run::kernel_cache_of({.no_profile = words.no_profile});
+  if (!cache) return std::unexpected(cache.error());
+  const auto context = run::ExecutionContext::make(
+      *machine, words.threads > 0 ? words.threads : machine->usable.worker_limit, *std::move(cache));
+  if (!context) return std::unexpected(context.error());
+  return cluster::serve_split(**context, {.head = *head,
+                                          .token = *token,
+                                          .stay = words.stay,
+                                          .no_profile = words.no_profile,
+                                          .stop = interrupt.token(),
+                                          .on_note = [&](const std::string& text) {
+                                            if (!words.quiet) print_note("{}\n", text);
+                                          }});
+}
+
+void add_split_command(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand(
+      "cut", "Run a pipeline in sections on several machines, for a stream that one cannot hold");
+  auto words = std::make_shared<SplitWords>();
+  run::RunOptions& o = words->cut.run;
+  verb->add_option("pipeline", o.pipeline, "pipeline language, a preset @A to @G, or a .toml file")
+      ->required();
+  verb->add_option("input", o.input, "as for millrace run: - for y4m on standard input")->required();
+  o.output.clear();
+  verb->add_option("-o,--output", o.output, "as for millrace run: - for y4m");
+  verb->add_flag(overwrite_flag, o.force, overwrite_help);
+  verb->add_option(
+      "--listen", words->listen,
+      "HOST:PORT at which nodes come, and nowhere else; default: 127.0.0.1:7272, that is, nodes of "
+      "this machine");
+  verb->add_option("--nodes", words->cut.nodes,
+                   "begin when so many are there; later ones are spares; default: 1")
+      ->check(CLI::Range(1, 200));
+  verb->add_option("--sections", words->cut.sections,
+                   "cut into so many; default: the fewest that have the rate, or as many as make it fastest")
+      ->check(CLI::Range(1, 64));
+  verb->add_option("--rate", words->cut.rate, "frames a second that are wanted; default: what the input says")
+      ->check(above_zero());
+  verb->add_option("--link", words->link_gigabits, "gigabits a second between two machines; default: 10")
+      ->check(above_zero());
+  verb->add_option("--patience", words->cut.patience,
+                   "seconds in which another node must come for one that is lost; default: 60")
+      ->check(above_zero());
+  verb->add_option(
+      "--token-file", words->token_file,
+      "what nodes must know, in one line; default: MILLRACE_TOKEN, or one that is made up and printed");
+  verb->add_option("--planes", o.planes, "as for millrace run");
+  verb->add_option("--codec", o.codec, "as for millrace run");
+  verb->add_option("--crf", o.crf, "as for millrace run");
+  verb->add_option("--preset", o.preset, "as for millrace run");
+  verb->add_option("--bitrate", o.bitrate, "as for millrace run");
+  verb->add_option("--encoder-options", o.encoder_options, "as for millrace run")->take_all();
+  verb->add_option("--encoder-threads", o.encoder_threads, "as for millrace run")->check(CLI::Range(1, 256));
+  verb->add_option("--format", o.format, "of the output's samples, as for millrace run");
+  verb->add_flag("--no-audio", o.no_audio, "leave sound out of the output");
+  verb->add_flag("--no-autorotate", o.no_autorotate, "as for millrace run");
+  verb->add_flag("--treat-as-progressive", o.treat_as_progressive, "as for millrace run");
+  verb->add_option("--json", o.json, "write a report to a file, or - for standard output");
+  verb->add_flag("-q,--quiet", o.quiet, "no progress line and no notes");
+  verb->callback([&action, words] {
+    action = [words] {
+      const Interrupt interrupt;
+      return interrupt.told(run_split_verb(*words, interrupt));
+    };
+  });
+}
+
+void add_node_command(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("node", "Do sections of a pipeline for a millrace cut");
+  auto words = std::make_shared<NodeWords>();
+  verb->add_option("head", words->head, "HOST:PORT of the millrace cut")->required();
+  verb->add_option("--token-file", words->token_file,
+                   "the token of the head, in one line; default: MILLRACE_TOKEN");
+  verb->add_option("--threads", words->threads, "worker threads; default: as many as this process may use")
+      ->check(CLI::Range(1, 4096));
+  verb->add_flag("--stay", words->stay, "wait for the next head when this one has ended or is lost");
+  verb->add_flag("--no-profile", words->no_profile,
+                 "neither use nor keep what runs learn, nor the kernels they compile");
+  verb->add_flag("-q,--quiet", words->quiet, "no notes");
+  verb->callback([&action, words] {
+    action = [words] {
+      const Interrupt interrupt;
+      return interrupt.told(run_node_verb(*words, interrupt));
+    };
+  });
+}
+
+}  // namespace
+
+void add_split_commands(CLI::App& app, Action& action) {
+  add_split_command(app, action);
+  add_node_command(app, action);
+}
+
+}  // namespace millrace::cli
