@@ -1,5 +1,5 @@
-// The part of the Python package that is not Python: runs of millrace.h, with arrays as planes of frames. The
-// interpreter's lock is released wherever a call waits or computes.
+// The extension module of the Python package: runs of millrace.h, with arrays as planes of frames. Every call
+// that waits or computes releases the interpreter's lock.
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -43,7 +43,7 @@ void check(millrace_code code) {
   if (code != MILLRACE_OK) throw RunError(millrace_error());
 }
 
-// C would read it up to there.
+// C functions would stop reading at the null character.
 void check_whole(const std::string& text, const std::string& what) {
   if (text.find('\0') != std::string::npos) throw UsageError("there is a null character in " + what);
 }
@@ -53,7 +53,7 @@ std::string whole(const nb::bytes& name, const std::string& what) {
   return text;
 }
 
-// What a video has beside its frames, of which others are made.
+// Sound, metadata and other content of a video, for a video that is made from it.
 class Origin {
  public:
   explicit Origin(millrace_run* run) {
@@ -69,7 +69,7 @@ class Origin {
   millrace_origin* origin_ = nullptr;
 };
 
-// The memory of a frame that was taken from a run: of its planes, and of what it has beside them.
+// The memory of a frame that was taken from a run: its planes and its properties.
 class FrameMemory {
  public:
   explicit FrameMemory(millrace_frame_memory* memory) : memory_(memory) {}
@@ -87,7 +87,7 @@ class FrameMemory {
   millrace_frame_memory* memory_;
 };
 
-// So often a call that waits asks whether Ctrl-C was pressed.
+// How often a waiting call checks for Ctrl-C.
 constexpr std::chrono::milliseconds patience(100);
 
 void check_signals() {
@@ -95,7 +95,7 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-// Threads that are made while it lives leave signals to the interpreter's.
+// Blocks all signals for threads created in its lifetime, so that the interpreter's thread receives them.
 class NoSignals {
  public:
   NoSignals() {
@@ -116,7 +116,7 @@ using ConstFrames = nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<3>>;
 using ConstPlane = nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>;
 using MadePlane = nb::ndarray<nb::numpy, nb::ndim<2>>;
 
-// Width, height, chroma, bits, rate, time base.
+// (width, height, chroma, bits, frame rate, time base)
 using Format = std::tuple<int, int, int, int, std::pair<int, int>, std::pair<int, int>>;
 
 millrace_format format_of(const Format& told) {
@@ -133,7 +133,7 @@ std::uint8_t* bytes_of(const void* data) {
   return const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(data));
 }
 
-// Gray frames in an array: (frame, row, column).
+// Frame `index` of an array of gray frames with the axes (frame, row, column).
 template <class Array> millrace_frame frame_at(const Array& frames, std::size_t index) {
   const auto bytes = static_cast<std::ptrdiff_t>(frames.itemsize());
   millrace_frame frame = MILLRACE_FRAME;
@@ -144,7 +144,7 @@ template <class Array> millrace_frame frame_at(const Array& frames, std::size_t 
 
 class Run {
  public:
-  // filters: of one's own, as millrace_pipeline_create_with has them.
+  // filters: the caller's own filters, in the syntax of millrace_pipeline_create_with().
   Run(const std::string& pipeline, const std::map<std::string, std::string>& options,
       const std::string& filters) {
     check_whole(pipeline, "the pipeline");
@@ -170,7 +170,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // Names are bytes, as the system has them.
+  // File names are bytes, because the system does not fix their encoding.
   void input(const nb::bytes& name) {
     check(millrace_run_input(run_, whole(name, "the name of the input").c_str()));
   }
@@ -194,7 +194,7 @@ class Run {
     check(millrace_run_start(run_));
   }
 
-  // For process().
+  // Starts a run that is driven by process().
   void start_in_place() {
     const nb::gil_scoped_release unlocked;
     check(millrace_run_start_in_place(run_));
@@ -215,8 +215,8 @@ class Run {
             {made.time_base[0], made.time_base[1]}};
   }
 
-  // False: there is no room yet. Planes are whole, as the format of the input has them. made_of: what goes
-  // with the frame; may be null.
+  // Returns false if the run has no room yet. The planes must be complete and in the input's format. made_of:
+  // the frame whose properties this frame inherits; may be null.
   bool push(const std::vector<ConstPlane>& planes, std::optional<std::int64_t> timestamp, int milliseconds,
             const FrameMemory* made_of) {
     const millrace_frame frame = frame_of(planes, input_planes_, "frames that go in", timestamp);
@@ -226,8 +226,8 @@ class Run {
                       : millrace_run_push_made_of(run_, &frame, made_of->handle(), milliseconds));
   }
 
-  // Planes in the memory that they were made in, which they keep; their rows may be padded. Of nothing: there
-  // are none yet. None: there are no more.
+  // Returns the planes of the next frame. They share the memory in which they were computed, and their rows
+  // may be padded. An empty list: no frame is ready yet. None: the run has ended.
   std::optional<std::vector<MadePlane>> take(int milliseconds) {
     millrace_frame frame = MILLRACE_FRAME;
     millrace_frame_memory* memory = nullptr;
@@ -251,14 +251,14 @@ class Run {
     }
     return planes;
   }
-  // Of the frame that was taken last: its memory where that has more than planes, else None. Once.
+  // Returns the memory of the last frame taken if it has properties, else None. A second call returns None.
   nb::object beside() { return std::exchange(beside_, nb::none()); }
   std::optional<std::int64_t> timestamp() const {
     if (timestamp_ == MILLRACE_NO_TIMESTAMP) return std::nullopt;
     return timestamp_;
   }
 
-  // Gray frames, as many out as in, from array to array. After start_in_place().
+  // Processes gray frames from one array into another of the same length. Call start_in_place() first.
   void process(const ConstFrames& from, const Frames& to) {
     if (from.shape(0) != to.shape(0)) throw UsageError("as many frames must come out as go in");
     check_plane(from.shape(2), from.shape(1), from.itemsize(), from.stride(2), input_planes_, 0,
@@ -301,7 +301,7 @@ class Run {
   std::string explanation() const { return text(millrace_run_explanation); }
 
  private:
-  // In another thread, so that this one can heed Ctrl-C: then the run is stopped, and over.
+  // Processes the frame on another thread, so that this one can react to Ctrl-C by stopping the run.
   void process_apart(const millrace_frame& frame, millrace_frame& made) {
     std::mutex mutex;
     std::condition_variable ended;
@@ -370,7 +370,7 @@ class Run {
   void set_input(const millrace_format& format) { input_planes_ = planes_of(format); }
   void set_output(const millrace_format& format) { output_planes_ = planes_of(format); }
 
-  // Memory is only touched where an array has all that the frame has.
+  // Fails unless the array holds the whole plane, so that no memory outside it is touched.
   static void check_plane(std::size_t width, std::size_t height, std::size_t sample_bytes, std::int64_t step,
                           const std::vector<PlaneShape>& planes, std::size_t index, const char* which) {
     if (index >= planes.size())
@@ -410,11 +410,11 @@ class Run {
   }
 
   millrace_run* run_ = nullptr;
-  std::vector<PlaneShape> input_planes_;   // once they are known
-  std::vector<PlaneShape> output_planes_;  // once they are known
+  std::vector<PlaneShape> input_planes_;   // empty until known
+  std::vector<PlaneShape> output_planes_;  // empty until known
   std::int64_t timestamp_ = MILLRACE_NO_TIMESTAMP;
   nb::object beside_ = nb::none();
-  bool takes_long_ = true;  // what one frame takes in process(), as far as is known
+  bool takes_long_ = true;  // whether the last frame in process() took long
 };
 
 std::string text_of(millrace_code (*ask)(const char**)) {
@@ -423,7 +423,7 @@ std::string text_of(millrace_code (*ask)(const char**)) {
   return told;
 }
 
-// Of a question in JSON, in JSON.
+// Question and answer are JSON.
 std::string answer_of(millrace_code (*answer)(const char*, const char**), const std::string& question) {
   const nb::gil_scoped_release unlocked;
   const char* told = nullptr;
@@ -431,7 +431,7 @@ std::string answer_of(millrace_code (*answer)(const char*, const char**), const 
   return told;
 }
 
-// When the frames of a file are shown, and the unit of that in seconds.
+// The display times of the frames of a file, and their unit in seconds.
 std::pair<std::vector<std::int64_t>, std::pair<int, int>> frame_times(const nb::bytes& name) {
   const std::string file = whole(name, "the name of the video");
   const auto interrupted = [](void*) {

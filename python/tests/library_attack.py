@@ -516,7 +516,7 @@ def interrupts(place):
     chance = random.Random(place.seed)
     for number in range(max(6, place.rounds // 20)):
         place.seed = number
-        # A shell starts what runs in its background with the signal ignored.
+        # A shell starts background programs with the signal ignored.
         process = place.start(works_for_long, before=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         if process.stdout.readline() != "on\n":
             raise Held(f"work {number} does not begin: {place.ends(process, 'work')[2][-400:]}")

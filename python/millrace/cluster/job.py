@@ -301,7 +301,7 @@ def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float 
     elif far:
         folder = pathlib.Path(f".{target.name}.millrace-job")
     else:
-        # Beside the output, where all machines can write.
+        # In the folder of the output, to which all machines can write.
         folder = pathlib.Path(target / ".millrace-job" if into_folder else target.parent / f".{target.name}.millrace-job")
     folder = folder.absolute()
     videos = []
