@@ -13,7 +13,7 @@
 namespace millrace::cli {
 
 // Context of these commands; everything must outlive it.
-struct RunContext {
+struct RunRequest {
   const run::RunOptions& options;
   const image::Pipeline& pipeline;
   image::Planes planes;
@@ -26,9 +26,9 @@ struct RunContext {
 [[nodiscard]] Status check_computation(const run::RunOptions& options);
 
 // --measure: times computation alone, on frames in memory as floats, like the execution-structures paper.
-[[nodiscard]] Status measure_run(const RunContext& context, run::RunReport& report);
+[[nodiscard]] Status measure_run(const RunRequest& request, run::RunReport& report);
 
 // --count: counts the pixels that each stage reads, with the scalar evaluator.
-[[nodiscard]] Status count_run(const RunContext& context);
+[[nodiscard]] Status count_run(const RunRequest& request);
 
 }  // namespace millrace::cli

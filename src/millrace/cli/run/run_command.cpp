@@ -31,11 +31,11 @@ run::WorkerLimit limit_of(const machine::MachineReport& machine) {
   return {machine.topology, machine.usable, machine.usable.worker_limit};
 }
 
-Status stream_run(const RunContext& context, run::VideoRunOptions run_options, std::int64_t start_ns,
+Status stream_run(const RunRequest& request, run::VideoRunOptions run_options, std::int64_t start_ns,
                   run::RunReport& report) {
-  const run::RunOptions& options = context.options;
-  run_options.planes = context.planes;
-  run_options.stop = context.interrupt.token();
+  const run::RunOptions& options = request.options;
+  run_options.planes = request.planes;
+  run_options.stop = request.interrupt.token();
   run_options.start_ns = start_ns;
   run_options.check_output = [&options] { return check_outputs(options); };
   run_options.recording = {.frames =
@@ -48,14 +48,14 @@ Status stream_run(const RunContext& context, run::VideoRunOptions run_options, s
     auto opened = LiveScreen::open();
     if (!opened) return std::unexpected(opened.error());
     screen = *std::move(opened);
-    watcher.emplace(*screen, options, context.context.machine().usable.worker_limit);
+    watcher.emplace(*screen, options, request.context.machine().usable.worker_limit);
     run_options.on_batch = [&watcher](const run::RunSnapshot& snapshot) { watcher->look(snapshot); };
   }
   ProgressLine line(!options.quiet && !options.live, {.plural = "frames"});
   run_options.on_progress = [&line](const run::RunProgress& progress, const image::Schedule& schedule) {
     line.update(progress.frames, progress.total, to_string(schedule));
   };
-  run::VideoRun video(context.context, run::file_source(options.input), run::file_sink(options.output),
+  run::VideoRun video(request.context, run::file_source(options.input), run::file_sink(options.output),
                       std::move(run_options));
   const Status outcome = video.run();
   line.clear();
@@ -125,8 +125,8 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   if (!cache) return std::unexpected(cache.error());
   const auto context = run::ExecutionContext::make(*machine, schedule->threads, *std::move(cache));
   if (!context) return std::unexpected(context.error());
-  const RunContext context{options, *pipeline, *planes, *schedule, **context, interrupt};
-  if (options.count) return count_run(context);  // needs no compiled kernels
+  const RunRequest request{options, *pipeline, *planes, *schedule, **context, interrupt};
+  if (options.count) return count_run(request);  // needs no compiled kernels
 
   run::RunReport report{.pipeline = image::to_string(*pipeline),
                         .input = options.input,
@@ -136,7 +136,7 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
                         .graph = *pipeline,
                         .explain = options.explain};
   const Status outcome =
-      options.measure ? measure_run(context, report) : stream_run(context, *std::move(words), start, report);
+      options.measure ? measure_run(request, report) : stream_run(request, *std::move(words), start, report);
   report.peak_rss_bytes = run::peak_rss_bytes();
   if (!outcome) report.ended_early = outcome.error().message;
   const bool has_frames = report.record.frames > 0;

@@ -121,7 +121,7 @@ Status AdaptiveScheduler::begin_search() {
   auto tuner = tuning::Tuner::make(space_->space(), std::move(tuner_options));
   if (!tuner) return std::unexpected(tuner.error());
   tuner_.emplace(std::move(*tuner));
-  tuner_->bound_share(bound_share_);
+  tuner_->bottleneck_share(bottleneck_share_);
 
   start_ready();
   incumbent_ = space_->schedule(tuner_->ask().candidate);
@@ -145,7 +145,7 @@ bool AdaptiveScheduler::pays_to_search() const {
   const auto left = frames_left();
   if (!left) return true;
   const double share = opening_->by_profile ? start_share_of_profile : start_share;
-  return share * bound_share_ * static_cast<double>(*left) * least_frame_seconds_ > search_start_seconds;
+  return share * bottleneck_share_ * static_cast<double>(*left) * least_frame_seconds_ > search_start_seconds;
 }
 
 // Does nothing once a search has begun.
@@ -247,7 +247,7 @@ void AdaptiveScheduler::expect(std::optional<std::int64_t> frames) {
 Result<int> AdaptiveScheduler::prepare() {
   search_if_it_pays();
   if (!tuner_) return executor_.in_use().frames_in_flight;
-  observe();
+  learn();
   while (!held_ && observation_.frames == 0) {
     const std::int64_t start = now_ns();
     tuner_->frames_left(frames_left());
@@ -275,10 +275,16 @@ Result<int> AdaptiveScheduler::prepare() {
   return executor_.in_use().frames_in_flight;
 }
 
-void AdaptiveScheduler::bound_share(double share) {
+void AdaptiveScheduler::observe(const BatchFeedback& feedback) {
+  if (unobserved_) {
+    unobserved_->seconds += feedback.cost;
+    unobserved_->latency += feedback.handover;
+  }
   if (!for_throughput_) return;
-  bound_share_ = share;
-  if (tuner_) tuner_->bound_share(share);
+  held_ = !feedback.bottleneck_share;
+  if (held_) return;
+  bottleneck_share_ = *feedback.bottleneck_share;
+  if (tuner_) tuner_->bottleneck_share(bottleneck_share_);
 }
 
 Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) {
@@ -298,7 +304,7 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
 }
 
 // Called only at the next batch, when all costs of the last one are known.
-void AdaptiveScheduler::observe() {
+void AdaptiveScheduler::learn() {
   if (!unobserved_ || !tuner_) return;
   const Ran ran = *std::exchange(unobserved_, std::nullopt);
   if (held_) return;
@@ -326,7 +332,7 @@ void AdaptiveScheduler::tell(const Ran& ran) {
 }
 
 void AdaptiveScheduler::update(const FrameLayout& layout, bool different) {
-  observe();
+  learn();
   if (!tuner_) layout_ = layout;
   executor_.update(layout);
   if (!different) return;

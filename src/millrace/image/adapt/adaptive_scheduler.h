@@ -24,6 +24,18 @@ struct AdaptiveOptions {
   std::optional<std::int64_t> frames;      // total number of frames, if known; see expect()
 };
 
+// What a run observed of its last batch of frames, apart from the time to compute them.
+struct BatchFeedback {
+  // Seconds that the frames waited until they were passed on. They count as latency.
+  double handover = 0;
+  // Seconds that the schedule has cost the run since then. They count as run time of these frames.
+  double cost = 0;
+  // Share of the time saved by faster frames that shortens the run, in [0, 1]. Less than 1 if the run waits
+  // for input or output anyway. Empty: not known yet, so the schedule stays as it is and nothing is learnt.
+  // No effect unless throughput is the aim.
+  std::optional<double> bottleneck_share = 1;
+};
+
 // Drives an executor. Must be used by the thread that owns the executor.
 //
 // If throughput is the aim and the length of the stream is known, it begins with the profile's plan or the
@@ -39,11 +51,6 @@ class AdaptiveScheduler {
   // The total number of frames, if known by now; may be wrong.
   void expect(std::optional<std::int64_t> frames);
 
-  // While held, the schedule stays as it is and nothing is learnt, because the value of faster frames is not
-  // known yet. Default: false. No effect unless throughput is the aim.
-  void hold(bool held) { held_ = held && for_throughput_; }
-  [[nodiscard]] bool held() const { return held_; }
-
   // Switches to the next schedule and returns how many frames it processes in parallel.
   [[nodiscard]] Result<int> prepare();
 
@@ -56,23 +63,12 @@ class AdaptiveScheduler {
   // enough that another schedule may be the best.
   void update(const FrameLayout& layout, bool different);
 
-  // Seconds that the schedule of the last run() has cost the stream since then. They count as run time of
-  // these frames.
-  void charge(double seconds) {
-    if (unobserved_) unobserved_->seconds += seconds;
-  }
+  // Call this after each run(), once its frames were passed on; also before the first one, to hold the
+  // schedule.
+  void observe(const BatchFeedback& feedback);
 
-  // Seconds that the frames of the last run() waited afterwards until they were passed on. They count as
-  // latency.
-  void delay(double seconds) {
-    if (unobserved_) unobserved_->latency += seconds;
-  }
-
-  // Share of the time saved by faster frames that shortens the run, in [0, 1]. Less than 1 if the run waits
-  // for input or output anyway. Default: 1. No effect unless throughput is the aim.
-  void bound_share(double share);
-  [[nodiscard]] double bound_share() const { return bound_share_; }
-
+  // Whether the schedule stays as it is, because the bottleneck is not known yet.
+  [[nodiscard]] bool held() const { return held_; }
   // Whether the next schedule is a trial.
   [[nodiscard]] bool trying() const { return trying_; }
   // Whether a profile was used: without a search, for the plan that runs; otherwise, for the remembered
@@ -113,7 +109,7 @@ class AdaptiveScheduler {
   void start_ready();
   void follow_builds();
   [[nodiscard]] bool drop_refused();
-  void observe();
+  void learn();
   void tell(const Ran& ran);
 
   Executor& executor_;
@@ -131,7 +127,7 @@ class AdaptiveScheduler {
   int requests_ = 0;
   std::optional<std::int64_t> frames_;  // in the stream
   std::int64_t done_ = 0;               // frames done
-  double bound_share_ = 1;
+  double bottleneck_share_ = 1;
   bool held_ = false;
   bool for_throughput_ = true;
   int candidate_ = -1;  // set in the executor; -1 if it is no candidate of the search

@@ -198,7 +198,7 @@ TEST_F(Adaptive, whatTheStreamLosesByAScheduleCountsAgainstIt) {
   const std::int64_t patience_ends = now_ns() + 60'000'000'000;
   while (trials() < 1 && now_ns() < patience_ends && !HasFatalFailure()) {
     run_and_compare(*scheduler);
-    if (executor_->in_use() != first) scheduler->charge(0.05);
+    if (executor_->in_use() != first) scheduler->observe({.cost = 0.05});
   }
   EXPECT_GT(trials(), 0);
   EXPECT_EQ(scheduler->incumbent(), first);
@@ -220,7 +220,7 @@ TEST_F(Adaptive, theWaitBehindAScheduleCountsAsItsLatency) {
   const std::int64_t patience_ends = now_ns() + 60'000'000'000;
   while (trials() < 1 && now_ns() < patience_ends && !HasFatalFailure()) {
     run_and_compare(*scheduler);
-    if (executor_->in_use() != first) scheduler->delay(0.05);
+    if (executor_->in_use() != first) scheduler->observe({.handover = 0.05});
   }
   EXPECT_GT(trials(), 0);
   EXPECT_EQ(scheduler->incumbent(), first);
@@ -237,7 +237,7 @@ TEST_F(Adaptive, whatFramesWaitedForAnotherScheduleIsNoLatencyOfTheNext) {
   const std::int64_t patience_ends = now_ns() + 60'000'000'000;
   while (scheduler->incumbent() == first && now_ns() < patience_ends && !HasFatalFailure()) {
     run_and_compare(*scheduler, [](int batches) { return batches < 3 ? 10.0 : 0.0; });
-    if (executor_->in_use() == first) scheduler->delay(0.05);
+    if (executor_->in_use() == first) scheduler->observe({.handover = 0.05});
   }
   EXPECT_NE(scheduler->incumbent(), first);
 }
@@ -366,11 +366,11 @@ TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
   const auto scheduler = start_of(100'000);
   ASSERT_TRUE(scheduler);
   for (int batch = 0; batch < 20 && !HasFatalFailure(); ++batch) {
-    scheduler->bound_share(0);
+    scheduler->observe({.bottleneck_share = 0});
     run_and_compare(*scheduler);
   }
   EXPECT_FALSE(scheduler->searches());
-  scheduler->bound_share(1);
+  scheduler->observe({});
   run_batches(*scheduler, 6);
   EXPECT_TRUE(scheduler->searches()) << "it is now";
 }
@@ -381,7 +381,7 @@ TEST_F(Adaptive, aStreamThatIsHeldRunsAsItBegan) {
     use("@A");
     const auto scheduler = known ? start_of(100'000'000) : start(options());
     ASSERT_TRUE(scheduler);
-    scheduler->hold(true);
+    scheduler->observe({.bottleneck_share = {}});
     const Schedule first = executor_->in_use();
     for (int batch = 0; batch < 40 && !HasFatalFailure(); ++batch) {
       run_and_compare(*scheduler);
@@ -392,7 +392,7 @@ TEST_F(Adaptive, aStreamThatIsHeldRunsAsItBegan) {
       EXPECT_TRUE(scheduler->tuner().record().events().empty());
       EXPECT_TRUE(scheduler->tuner().wanted_builds().empty());
     }
-    scheduler->hold(false);
+    scheduler->observe({});
     run_batches(*scheduler, 10);
     EXPECT_TRUE(scheduler->searches());
     const std::int64_t patience_ends = now_ns() + 60'000'000'000;

@@ -13,7 +13,7 @@ namespace millrace::run {
 //
 //   EncoderLookahead lookahead(writer.frames_ahead());
 //   lookahead.add(batch);                              // after every one
-//   if (lookahead.known()) search.bound_share(lookahead.bound_share());
+//   if (lookahead.known()) search.bottleneck_share(lookahead.bottleneck_share());
 class EncoderLookahead {
  public:
   // frames_ahead: size of the encoder's lookahead in frames. With 0, every measurement counts.
@@ -31,7 +31,7 @@ class EncoderLookahead {
 
   [[nodiscard]] bool known() const { return state_ == State::known; }
   // See BottleneckShare::value().
-  [[nodiscard]] double bound_share() const { return share_.value(); }
+  [[nodiscard]] double bottleneck_share() const { return share_.value(); }
 
  private:
   enum class State { filling, full, known };

@@ -57,17 +57,18 @@ template <class Fn> auto timed(std::int64_t& sum_ns, Fn&& call) {
 
 }  // namespace
 
-FrameLoop::FrameLoop(VideoRun& run)
-    : run_(run), options_(run.options_), record_(run.record_), runner_(run.context_, options_),
-      codec_threads_(choose_codec_threads(run.context_.machine().usable.worker_limit, run.source_.coded,
-                                          run.sink_.coded)),
-      input_(run.source_,
+FrameLoop::FrameLoop(ExecutionContext& context, const VideoSource& source, const VideoSink& sink,
+                     const VideoRunOptions& options, RunControl& control, RunRecord& record)
+    : context_(context), source_(source), sink_(sink), options_(options), control_(control), record_(record),
+      runner_(context, options_),
+      codec_threads_(choose_codec_threads(context.machine().usable.worker_limit, source.coded, sink.coded)),
+      input_(source,
              {.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder),
               .on_damage = options_.on_damage,
               .samples = options_.samples,
               .autorotate = options_.autorotate,
-              .side_streams = side_streams_for(run.source_, run.sink_, options_),
-              .stop = run.stop_.get_token()},
+              .side_streams = side_streams_for(source, sink, options_),
+              .stop = control.token()},
              options_.passes, {.start = options_.start, .end = options_.end, .frames = options_.frames}),
       next_(options_.around.before) {
   if (options_.second && image::reads_second(options_.pipeline))
@@ -76,15 +77,15 @@ FrameLoop::FrameLoop(VideoRun& run)
         video::ReaderOptions{.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder),
                              .on_damage = options_.on_damage,
                              .autorotate = options_.autorotate,
-                             .stop = run.stop_.get_token()});
+                             .stop = control.token()});
 }
 
 Status FrameLoop::prepare() {
   // Which makes small pictures: nothing that is timed is to wait for it. Without it there are none.
   if (options_.recording.pictures) std::ignore = video::load_ffmpeg();
-  if (options_.passes > 1 && !run_.source_.repeatable)
-    return usage_error("{} cannot be read {} times", run_.source_.name, options_.passes);
-  io_cpus_.usable = run_.context_.machine().usable.cpus;
+  if (options_.passes > 1 && !source_.repeatable)
+    return usage_error("{} cannot be read {} times", source_.name, options_.passes);
+  io_cpus_.usable = context_.machine().usable.cpus;
   // Where nothing else is asked for, the first frames are read while all the rest is made.
   const bool bound_later = asks_to_bind_io(options_);
   Status done = open_inputs();
@@ -92,9 +93,9 @@ Status FrameLoop::prepare() {
   if (done) done = lay_out();
   if (done && options_.check_output) done = options_.check_output();
   if (done)
-    done = runner_.set_schedule(
-        made_of(input_.total()),
-        {.live = run_.source_.live, .own_io = true, .expected = made_of(input_.expected())});
+    done =
+        runner_.set_schedule(made_of(input_.total()),
+                             {.live = source_.live, .own_io = true, .expected = made_of(input_.expected())});
   if (done && bound_later) {
     io_cpus_.io = runner_.executor().io_cpus();
     start_inputs();
@@ -107,7 +108,7 @@ Status FrameLoop::prepare() {
     batch_size_.emplace(
         std::max(video::frame_bytes(runner_.layout().input), video::frame_bytes(runner_.layout().output)),
         made_of(input_.total()));
-  if (const auto total = made_of(input_.total())) run_.total_.store(*total, std::memory_order_relaxed);
+  if (const auto total = made_of(input_.total())) control_.total(*total);
   return {};
 }
 
@@ -172,8 +173,8 @@ Status FrameLoop::lay_out() {
     });
   };
   const video::FrameFormat input = format_of(input_.format());
-  if (Status fields = check_fields(options_.pipeline, input, run_.source_.name); !fields) return fields;
-  check_frames(input_, input, run_.source_.name);
+  if (Status fields = check_fields(options_.pipeline, input, source_.name); !fields) return fields;
+  check_frames(input_, input, source_.name);
   std::optional<video::FrameFormat> second;
   if (second_) {
     second = format_of(second_->format());
@@ -195,25 +196,24 @@ Status FrameLoop::open_sink() {
   video::WriterOptions options = options_.writer;
   options.encoder_threads = options_.encoder_threads.value_or(codec_threads_.encoder);
   options.keep_part = options_.keep_part;
-  options.stop = run_.stop_.get_token();
+  options.stop = control_.token();
   options.side_streams = input_.side_streams();
   options.properties = after_pipeline(input_.properties(), options_.pipeline);
-  auto opened = run_.sink_.open(runner_.layout().output, options);
+  auto opened = sink_.open(runner_.layout().output, options);
   if (!opened) return std::unexpected(opened.error());
   io_cpus_.bind_for_io();
   record_.written_as = (*opened)->written_as();
   record_.written_as.bytes.reset();
   if (!record_.written_as.fallback.empty()) record_.warnings.push_back(record_.written_as.fallback);
   if (image::AdaptiveScheduler* const search = runner_.search(); search != nullptr) {
-    const std::int64_t ahead = (*opened)->frames_ahead();
-    search->hold(ahead > 0);
-    if (search->held()) encoder_lookahead_ = EncoderLookahead(ahead);
+    observer_ = BatchObserver((*opened)->frames_ahead());
+    search->observe(observer_.feedback());
   }
   writer_ = std::make_unique<video::OverlappedWriter>(
       std::move(*opened), queue_depth_,
       [this](std::int64_t came_ns) { latency_.record(seconds(now_ns() - came_ns)); });
-  if (run_.source_.coded) record_.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder);
-  if (run_.sink_.coded) record_.encoder_threads = options.encoder_threads;
+  if (source_.coded) record_.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder);
+  if (sink_.coded) record_.encoder_threads = options.encoder_threads;
   return {};
 }
 
@@ -221,7 +221,7 @@ Status FrameLoop::run() {
   const std::int64_t start = now_ns();
   if (options_.recording.frames) recorder_.emplace(runner_.executor(), options_.recording, start);
   // What is not kept waits for no reader of the output, and what is kept for none that reads no more.
-  const std::stop_callback hurry(run_.stop_.get_token(), [this] {
+  const std::stop_callback hurry(control_.token(), [this] {
     if (options_.keep_part)
       writer_->cancel_after(patience_with_readers);
     else
@@ -229,16 +229,14 @@ Status FrameLoop::run() {
   });
   const CpuWatch cpus;
   Status outcome = process(start);
-  if (!run_.context_.is_shared())
-    record_.cpu_use = cpus.since_then(run_.context_.machine().usable.worker_limit);
+  if (!context_.is_shared()) record_.cpu_use = cpus.since_then(context_.machine().usable.worker_limit);
   record_.input_wait_seconds = seconds(window_->waited_ns());
   record_.output_wait_seconds = seconds(output_wait_ns_);
   runner_.finish(record_);
   if (record_.decisions && record_.decisions->searched())
     record_.decisions->starts_at = std::max(0.0, record_.decisions->begin - seconds(start));
   const bool interrupted = stopped();
-  if (outcome && !interrupted && record_.frames == 0)
-    outcome = failure("'{}' has no frames", run_.source_.name);
+  if (outcome && !interrupted && record_.frames == 0) outcome = failure("'{}' has no frames", source_.name);
   const bool kept = (outcome && !interrupted) || options_.keep_part;
   if (record_.frames > 0 && kept) {
     // Also after an error: a valid output up to there.
@@ -249,7 +247,7 @@ Status FrameLoop::run() {
     record_.latency = latency_;
     if (!finished && outcome) outcome = finished;
     record_.not_kept = input_.unread();
-    if (!run_.sink_.coded && input_.properties()) {
+    if (!sink_.coded && input_.properties()) {
       for (const auto& [name, bytes] : *input_.properties())
         record_.not_kept.push_back(name);
     }
@@ -259,14 +257,14 @@ Status FrameLoop::run() {
   // Without those that were queued when it failed.
   if (!kept) writer_->give_up();
   record_.frames = writer_->frames_written();
-  run_.frames_.store(record_.frames, std::memory_order_relaxed);
+  control_.frames(record_.frames);
   record_.wall_seconds = seconds(now_ns() - start);
   record_.output_wait_seconds = seconds(output_wait_ns_);
   record_.losses = input_.losses();
   if (const video::Losses& l = record_.losses; l.clock_jumps > 0)
     record_.warnings.push_back(fmt::format(
         "{}: its clock runs back {}{}; what follows was moved to go on from there, sound and pictures alike",
-        run_.source_.name, l.first_clock_jump,
+        source_.name, l.first_clock_jump,
         l.clock_jumps > 1
             ? fmt::format(", and {} more time{}", l.clock_jumps - 1, l.clock_jumps == 2 ? "" : "s")
             : ""));
@@ -280,8 +278,8 @@ Status FrameLoop::run() {
 
 // What a run says that was stopped: what its output holds, or what failed as well.
 Status FrameLoop::interruption(const Status& outcome) const {
-  const bool may_have_output = run_.sink_.keeps_frames && options_.keep_part;
-  const bool none = record_.frames == 0 || !run_.sink_.keeps_frames;
+  const bool may_have_output = sink_.keeps_frames && options_.keep_part;
+  const bool none = record_.frames == 0 || !sink_.keeps_frames;
   const std::string_view what = !outcome && may_have_output ? std::string_view(outcome.error().message)
                                 : none                      ? "there is no output"
                                 : options_.keep_part        ? "the output holds them"
@@ -298,11 +296,7 @@ Status FrameLoop::process(std::int64_t start_ns) {
     move_io();
     const int most = batch_size(*side_by_side);
     deepen_queues(most);
-    const std::int64_t waited = window_->waited_ns() + output_wait_ns_;
-    const double computed = runner_.executor().compute_seconds();
-    const FrameTime before{.computing = computed,
-                           .input_wait = seconds(window_->waited_ns()),
-                           .output_wait = seconds(output_wait_ns_)};
+    const FrameTime before = times();
     Batch batch;
     Status read = fill(batch, *side_by_side, most);
     if (batch.tasks.empty()) return read;
@@ -310,19 +304,19 @@ Status FrameLoop::process(std::int64_t start_ns) {
     batch.rounds = (frames + *side_by_side - 1) / *side_by_side;
     // What was read before an error is processed and written all the same.
     if (Status done = compute(batch); !done) return done;
-    if (batch_size_) batch_size_->add(frames, runner_.executor().compute_seconds() - computed);
     window_->forget_before(next_ - runner_.layout().neighbours().before);
     if (Status handed = hand_over(batch); !handed) return handed;
-    if (runner_.search() != nullptr) runner_.search()->delay(seconds(output_wait_ns_) - before.output_wait);
-    if (recorder_) record_batch(batch, before);
-    tell_waits(std::ssize(batch.tasks), waited, computed);
-    if (options_.on_progress) options_.on_progress(run_.progress(), runner_.executor().in_use());
+    const FrameTime spent = times_since(before, batch);
+    if (batch_size_) batch_size_->add(frames, spent.computing);
+    if (recorder_) recorder_->handed_on(spent);
+    if (runner_.search() != nullptr) observe(spent);
+    if (options_.on_progress) options_.on_progress(control_.progress(), runner_.executor().in_use());
     if (options_.on_batch)
-      options_.on_batch({.progress = run_.progress(),
+      options_.on_batch({.progress = control_.progress(),
                          .wall_seconds = seconds(now_ns() - start_ns),
-                         .compute_seconds = runner_.executor().compute_seconds(),
-                         .input_wait_seconds = seconds(window_->waited_ns()),
-                         .output_wait_seconds = seconds(output_wait_ns_),
+                         .compute_seconds = times().computing,
+                         .input_wait_seconds = times().input_wait,
+                         .output_wait_seconds = times().output_wait,
                          .in_use = runner_.executor().in_use(),
                          .search = runner_.search()});
     if (!read) return read;
@@ -330,33 +324,30 @@ Status FrameLoop::process(std::int64_t start_ns) {
   return {};
 }
 
-void FrameLoop::record_batch(const Batch& batch, const FrameTime& before) {
-  const double computing = runner_.executor().compute_seconds() - before.computing;
-  recorder_->handed_on({.frames = std::ssize(batch.tasks),
-                        .computing = computing,
-                        .input_wait = seconds(window_->waited_ns()) - before.input_wait,
-                        .output_wait = seconds(output_wait_ns_) - before.output_wait,
-                        .slowest = computing / batch.rounds});
+FrameTime FrameLoop::times() const {
+  return {.computing = runner_.executor().compute_seconds(),
+          .input_wait = seconds(window_->waited_ns()),
+          .output_wait = seconds(output_wait_ns_)};
 }
 
-// The search is told what its frames are worth. The wait for the first frame is the start of a reader.
-void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before) {
-  image::AdaptiveScheduler* const search = runner_.search();
-  const bool first = computed_before == 0;
-  if (search == nullptr || first) return;
-  const double waited = seconds(window_->waited_ns() + output_wait_ns_ - waited_before);
-  const double computed = runner_.executor().compute_seconds();
-  encoder_lookahead_.add({.frames_so_far = record_.frames,
-                          .pixels_so_far = static_cast<double>(record_.frames) * record_.output_format.width *
-                                           record_.output_format.height,
-                          .processor_seconds_so_far = runner_.executor().in_use().threads * computed,
-                          .computing = computed - computed_before,
-                          .waiting = waited});
-  if (encoder_lookahead_.known()) {
-    search->hold(false);
-    search->bound_share(encoder_lookahead_.bound_share());
-  }
-  search->charge(pinned_io_wait_.add(frames, waited, !io_cpus_.io.empty()));
+FrameTime FrameLoop::times_since(const FrameTime& before, const Batch& batch) const {
+  const FrameTime now = times();
+  const double computing = now.computing - before.computing;
+  return {.frames = std::ssize(batch.tasks),
+          .computing = computing,
+          .input_wait = now.input_wait - before.input_wait,
+          .output_wait = now.output_wait - before.output_wait,
+          .slowest = computing / batch.rounds};
+}
+
+void FrameLoop::observe(const FrameTime& batch) {
+  const double pixels = static_cast<double>(record_.output_format.width) * record_.output_format.height;
+  const image::Executor& executor = runner_.executor();
+  runner_.search()->observe(
+      observer_.add(batch, {.frames = record_.frames,
+                            .pixels = static_cast<double>(record_.frames) * pixels,
+                            .processor_seconds = executor.in_use().threads * executor.compute_seconds(),
+                            .io_pinned = !io_cpus_.io.empty()}));
 }
 
 // Up to `most` frames; fewer where there are no more, or where parameters change, which frames side by side
@@ -388,7 +379,7 @@ std::int64_t FrameLoop::last_for(std::int64_t frame) const {
 }
 
 std::int64_t FrameLoop::came_ns(std::int64_t frame) const {
-  if (!run_.source_.live) return now_ns();
+  if (!source_.live) return now_ns();
   return window_->came_ns(frame + runner_.layout().neighbours().after);
 }
 
@@ -426,7 +417,7 @@ Status FrameLoop::hand_over(Batch& batch) {
     if (Status written = timed(output_wait_ns_, write); !written) return written;
     ++record_.frames;
     if (record_.frames == 1) record_.first_frame_seconds = seconds(now_ns() - options_.start_ns);
-    run_.frames_.store(record_.frames, std::memory_order_relaxed);
+    control_.frames(record_.frames);
   }
   return {};
 }

@@ -1,12 +1,11 @@
 // FrameLoop: the inside of a VideoRun, from the opening of its source to the last frame.
 #pragma once
 
+#include "millrace/run/video/batch_observer.h"
 #include "millrace/run/video/codec_threads.h"
-#include "millrace/run/video/encoder_lookahead.h"
 #include "millrace/run/video/frame_batch_size.h"
 #include "millrace/run/video/frame_window.h"
 #include "millrace/run/video/input_passes.h"
-#include "millrace/run/video/pinned_io_wait.h"
 #include "millrace/run/video/pipeline_runner.h"
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/second_input.h"
@@ -25,7 +24,9 @@ namespace millrace::run {
 // prepare(), then run() where that worked, both by the thread of the context.
 class FrameLoop {
  public:
-  explicit FrameLoop(VideoRun& run);
+  // All of them must outlive it. The record gets what the run did.
+  FrameLoop(ExecutionContext& context, const VideoSource& source, const VideoSink& sink,
+            const VideoRunOptions& options, RunControl& control, RunRecord& record);
 
   // Opens both ends and sets what runs first. Frames have been read ahead by then.
   [[nodiscard]] Status prepare();
@@ -63,14 +64,19 @@ class FrameLoop {
   [[nodiscard]] Status add(Batch& batch, std::int64_t frame);
   [[nodiscard]] Status compute(const Batch& batch);
   [[nodiscard]] Status hand_over(Batch& batch);
-  // What came in is computed; what is waited for since then counts for the next batch.
-  void record_batch(const Batch& batch, const FrameTime& before);
-  void tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before);
+  // Seconds of the whole run so far.
+  [[nodiscard]] FrameTime times() const;
+  // Times of a batch that began at `before` and was handed over.
+  [[nodiscard]] FrameTime times_since(const FrameTime& before, const Batch& batch) const;
+  void observe(const FrameTime& batch);
   [[nodiscard]] Status interruption(const Status& outcome) const;
-  [[nodiscard]] bool stopped() const { return run_.stop_.stop_requested(); }
+  [[nodiscard]] bool stopped() const { return control_.stopped(); }
 
-  VideoRun& run_;
+  ExecutionContext& context_;
+  const VideoSource& source_;
+  const VideoSink& sink_;
   const VideoRunOptions& options_;
+  RunControl& control_;
   RunRecord& record_;
   PipelineRunner runner_;
   CodecThreads codec_threads_;
@@ -83,8 +89,7 @@ class FrameLoop {
   Histogram latency_;                  // the writer's, until it has finished
   std::unique_ptr<video::OverlappedWriter> writer_;
   std::int64_t output_wait_ns_ = 0;
-  EncoderLookahead encoder_lookahead_;
-  PinnedIoWait pinned_io_wait_;
+  BatchObserver observer_;
   std::size_t queue_depth_ = video::queue_depth;
   std::optional<FrameBatchSize> batch_size_;  // where it is throughput that counts
   std::int64_t switches_ = 0;                 // of schedules, as it knows them

@@ -17,19 +17,19 @@ FrameTime joined(const FrameTime& first, const FrameTime& second) {
 }  // namespace
 
 void FrameTimes::add(const FrameTime& batch) {
-  if (!points_.empty() && turns_in_last_ < turns_per_point_) {
+  if (!points_.empty() && batches_in_last_ < batches_per_point_) {
     points_.back() = joined(points_.back(), batch);
-    ++turns_in_last_;
+    ++batches_in_last_;
     return;
   }
   if (points_.size() == most_points) {
     for (std::size_t i = 0; i < most_points / 2; ++i)
       points_[i] = joined(points_[2 * i], points_[2 * i + 1]);
     points_.resize(most_points / 2);
-    turns_per_point_ *= 2;
+    batches_per_point_ *= 2;
   }
   points_.push_back(batch);
-  turns_in_last_ = 1;
+  batches_in_last_ = 1;
 }
 
 std::vector<FrameTime> FrameTimes::points() const { return points_; }

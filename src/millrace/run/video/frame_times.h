@@ -28,8 +28,8 @@ class FrameTimes {
 
  private:
   std::vector<FrameTime> points_;
-  std::size_t turns_per_point_ = 1;
-  std::size_t turns_in_last_ = 0;
+  std::size_t batches_per_point_ = 1;
+  std::size_t batches_in_last_ = 0;
 };
 
 }  // namespace millrace::run

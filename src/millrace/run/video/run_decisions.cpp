@@ -16,8 +16,8 @@ nlohmann::ordered_json to_json(const RunDecisions& decisions) {
   json["trials"] = decisions.trials;
   json["switches"] = decisions.switches;
   json["seconds_lost_to_trials"] = decisions.lost_to_trials;
-  json["bound_share"] =
-      decisions.bound_share ? nlohmann::ordered_json(*decisions.bound_share) : nlohmann::ordered_json();
+  json["bound_share"] = decisions.bottleneck_share ? nlohmann::ordered_json(*decisions.bottleneck_share)
+                                                   : nlohmann::ordered_json();
   json["seconds_switching"] = decisions.switching;
   json["seconds_deciding"] = decisions.deciding;
   nlohmann::ordered_json events = nlohmann::ordered_json::array();

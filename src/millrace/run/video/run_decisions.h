@@ -24,7 +24,7 @@ struct RunDecisions {
   std::int64_t trials = 0;
   std::int64_t switches = 0;
   // Share of the saved time by which the run gets shorter; nullopt if unknown.
-  std::optional<double> bound_share;
+  std::optional<double> bottleneck_share;
   // Seconds.
   double lost_to_trials = 0;
   double switching = 0;

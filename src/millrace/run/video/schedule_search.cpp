@@ -49,37 +49,37 @@ constexpr std::string_view encoder_began = "the run ended before it showed what 
 constexpr std::string_view run_waited =
     "the run waited for its input or output, and would have gained little by faster filters";
 
-std::string why_no_search(const image::AdaptiveScheduler& scheduler, double bound_share) {
+std::string why_no_search(const image::AdaptiveScheduler& scheduler, double bottleneck_share) {
   const std::string runs = fmt::format("{} runs since the start: it {}", to_string(scheduler.incumbent()),
                                        text_of(why_begun_with(scheduler)));
   if (scheduler.held()) return fmt::format("{}; nothing else has been measured: {}", runs, encoder_began);
-  if (tuning::waits_mostly(bound_share))
+  if (tuning::waits_mostly(bottleneck_share))
     return fmt::format("{}; nothing else has been measured: {}", runs, run_waited);
   return runs + "; nothing else has been measured: listing other candidates takes longer than a better one "
                 "would have saved";
 }
 
-std::string why(const image::AdaptiveScheduler& scheduler, double bound_share) {
-  if (!scheduler.searches()) return why_no_search(scheduler, bound_share);
+std::string why(const image::AdaptiveScheduler& scheduler, double bottleneck_share) {
+  if (!scheduler.searches()) return why_no_search(scheduler, bottleneck_share);
   const std::string explained = scheduler.tuner().explain();
   if (scheduler.held()) return fmt::format("{}; {}", explained, encoder_began);
   const bool tried = scheduler.tuner().record().count(tuning::EventKind::trial) > 0;
-  return !tried && tuning::waits_mostly(bound_share) ? fmt::format("{}: {}", explained, run_waited)
-                                                     : explained;
+  return !tried && tuning::waits_mostly(bottleneck_share) ? fmt::format("{}: {}", explained, run_waited)
+                                                          : explained;
 }
 
 RunDecisions decisions_of(const image::AdaptiveScheduler& scheduler, const tuning::Objective& objective,
-                          std::int64_t switches, double bound_share) {
+                          std::int64_t switches, double bottleneck_share) {
   RunDecisions decisions{.objective = objective_text(objective),
                          .from_profile = scheduler.uses_profile(),
                          .space = std::nullopt,
                          .incumbent = {},
-                         .why = why(scheduler, bound_share),
+                         .why = why(scheduler, bottleneck_share),
                          .switches = switches,
-                         .bound_share = std::nullopt,
+                         .bottleneck_share = std::nullopt,
                          .switching = scheduler.switching_seconds(),
                          .deciding = scheduler.overhead_seconds()};
-  if (!scheduler.held()) decisions.bound_share = bound_share;
+  if (!scheduler.held()) decisions.bottleneck_share = bottleneck_share;
   if (!scheduler.searches()) {
     decisions.incumbent = scheduler.incumbent_name();
     decisions.chosen = text_of(why_begun_with(scheduler));
@@ -177,9 +177,9 @@ Result<ScheduleSearch> ScheduleSearch::start(ExecutionContext& context, image::E
 void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) {
   record.from_profile = scheduler_->uses_profile();
   // For the whole run, as in the summary.
-  const double bound_share = gained_share(executor_->compute_seconds() + executor_->waited_seconds(),
-                                          record.input_wait_seconds + record.output_wait_seconds);
-  record.decisions = decisions_of(*scheduler_, objective_, executor_->switches(), bound_share);
+  const double bottleneck_share = gained_share(executor_->compute_seconds() + executor_->waited_seconds(),
+                                               record.input_wait_seconds + record.output_wait_seconds);
+  record.decisions = decisions_of(*scheduler_, objective_, executor_->switches(), bottleneck_share);
   record.explanation = decisions_text(*scheduler_, record.decisions->why);
   record.schedule = scheduler_->incumbent();
   // Without a trial there is nothing to save. What was learned unpinned does not hold for the requested

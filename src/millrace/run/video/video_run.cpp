@@ -20,16 +20,10 @@ int most_frames_in_flight(const VideoRunOptions& options, int threads) {
 VideoRun::VideoRun(ExecutionContext& context, VideoSource source, VideoSink sink, VideoRunOptions options)
     : context_(context), source_(std::move(source)), sink_(std::move(sink)), options_(std::move(options)) {}
 
-RunProgress VideoRun::progress() const {
-  RunProgress progress{.frames = frames_.load(std::memory_order_relaxed)};
-  if (const std::int64_t total = total_.load(std::memory_order_relaxed); total >= 0) progress.total = total;
-  return progress;
-}
-
 Status VideoRun::run() {
   if (options_.start_ns == 0) options_.start_ns = now_ns();
   const std::stop_callback passed_on(options_.stop, [this] { stop(); });
-  FrameLoop loop(*this);
+  FrameLoop loop(context_, source_, sink_, options_, control_, record_);
   if (Status prepared = loop.prepare(); !prepared) return prepared;
   return loop.run();
 }

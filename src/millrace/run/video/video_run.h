@@ -15,12 +15,12 @@
 #pragma once
 
 #include "millrace/run/video/execution_context.h"
+#include "millrace/run/video/run_control.h"
 #include "millrace/run/video/run_record.h"
 #include "millrace/run/video/schedule_search.h"
 #include "millrace/run/video/video_sink.h"
 #include "millrace/run/video/video_source.h"
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,12 +30,6 @@
 #include <vector>
 
 namespace millrace::run {
-
-// Progress of a run.
-struct RunProgress {
-  std::int64_t frames = 0;            // processed and handed to the sink
-  std::optional<std::int64_t> total;  // if the source knows it; can be wrong
-};
 
 // State of a run at the moment of the call, for displays.
 struct RunSnapshot {
@@ -119,23 +113,18 @@ class VideoRun {
 
   // Ends run() soon, after the current frames. If the output is a pipe that is not being read, this takes
   // some seconds and drops frames that do not fit. Any thread, at any time.
-  void stop() { stop_.request_stop(); }
+  void stop() { control_.stop(); }
   // Any thread, at any time.
-  [[nodiscard]] RunProgress progress() const;
+  [[nodiscard]] RunProgress progress() const { return control_.progress(); }
   // Valid after run(), even if it failed.
   [[nodiscard]] const RunRecord& record() const { return record_; }
 
  private:
-  friend class FrameLoop;
-
   ExecutionContext& context_;
   VideoSource source_;
   VideoSink sink_;
   VideoRunOptions options_;
-  std::stop_source stop_;
-  // Relaxed: counts for display, they publish no other data. A negative total means unknown.
-  std::atomic<std::int64_t> frames_ = 0;
-  std::atomic<std::int64_t> total_ = -1;
+  RunControl control_;
   RunRecord record_;
 };
 

@@ -57,7 +57,7 @@ TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
                  {.pipeline = parsed("blur | sobel_x | sobel_y"), .schedule = alone});
     ASSERT_TRUE(run.run());
     EXPECT_LE(run.record().decisions->trials, 2);
-    EXPECT_LT(run.record().decisions->bound_share.value_or(1), 0.5);
+    EXPECT_LT(run.record().decisions->bottleneck_share.value_or(1), 0.5);
     EXPECT_THAT(run.record().explanation, HasSubstr("the run waited for its input or output"));
   }
 }
@@ -107,13 +107,13 @@ TEST_F(VideoRunTest, UntilItsEncoderIsFilledARunTriesNothing) {
       // Plus the few batches needed to find the bottleneck.
       EXPECT_LE(held_until, ahead == 0 ? 0 : ahead + 8);
       if (ahead < frames) {
-        EXPECT_TRUE(decisions.bound_share);
+        EXPECT_TRUE(decisions.bottleneck_share);
         continue;
       }
       EXPECT_EQ(held_until, frames);
       EXPECT_EQ(decisions.trials, 0);
       EXPECT_EQ(decisions.searched(), !total);
-      EXPECT_FALSE(decisions.bound_share);
+      EXPECT_FALSE(decisions.bottleneck_share);
       EXPECT_THAT(run.record().explanation, HasSubstr("before anyone waits for it"));
     }
   }

@@ -37,7 +37,7 @@ enum class Reason {
 
 // Whether a stream mostly waits for something other than the filters: it gains only this share of the time
 // that a faster candidate saves.
-[[nodiscard]] constexpr bool waits_mostly(double bound_share) { return bound_share < 0.25; }
+[[nodiscard]] constexpr bool waits_mostly(double bottleneck_share) { return bottleneck_share < 0.25; }
 
 [[nodiscard]] std::string_view name_of(EventKind kind);
 // A clause that completes a sentence about the candidate.
@@ -58,7 +58,7 @@ struct Event {
   double high = 1;
   double gain = 0;  // declined: expected gain and loss of the trial in seconds
   double loss = 0;
-  double bound_share = 1;           // declined: the share of saved time that the stream would gain
+  double bottleneck_share = 1;      // declined: the share of saved time that the stream would gain
   Reason chosen = Reason::prior;    // why it was tried
   Reason verdict = Reason::better;  // how it ended; meaningful only for trials
 };

@@ -13,11 +13,11 @@ std::string describe(const Event& event, const Space& space, double start) {
   case EventKind::refused:
     return line + ": the machine refuses to run it; it and its like are left out";
   case EventKind::declined:
-    if (waits_mostly(event.bound_share))
+    if (waits_mostly(event.bottleneck_share))
       return line + fmt::format(": until then the run waited for its input or output; of what a trial could "
                                 "save it would gain "
                                 "{:.0f} %",
-                                100 * event.bound_share);
+                                100 * event.bottleneck_share);
     return line +
            fmt::format(": {} left: a trial costs more than it can gain (about {:.1f} ms for {:.1f} ms)",
                        counted(event.frames, "frame"), 1e3 * event.loss, 1e3 * event.gain);
@@ -47,7 +47,7 @@ nlohmann::json to_json(const Event& event, const Space& space, double start) {
   if (event.kind == EventKind::drift) json["ratio"] = event.ratio;
   if (event.kind == EventKind::declined) {
     json["frames_left"] = event.frames < 0 ? nlohmann::json() : nlohmann::json(event.frames);
-    json["bound_share"] = event.bound_share;
+    json["bound_share"] = event.bottleneck_share;
     json["expected_gain_seconds"] = event.gain;
     json["expected_loss_seconds"] = event.loss;
     json["chosen"] = text_of(event.chosen);

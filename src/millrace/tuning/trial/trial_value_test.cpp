@@ -13,7 +13,7 @@ TrialValue any_value(std::mt19937_64& random) {
           .frame_seconds = 0.02 * share(random),
           .frames_left = 4000 * share(random),
           .frames_until = 100 * share(random),
-          .bound_share = 0.5 + 0.5 * share(random),
+          .bottleneck_share = 0.5 + 0.5 * share(random),
           .loss = share(random)};
 }
 
@@ -31,7 +31,7 @@ TEST(TrialValue, NeverPaysWhereNothingIsLeftToGain) {
     no_better.improvement = 0;
     EXPECT_FALSE(no_better.pays());
     TrialValue unbound = value;
-    unbound.bound_share = 0;
+    unbound.bottleneck_share = 0;
     EXPECT_FALSE(unbound.pays());
   }
 }
@@ -72,9 +72,9 @@ TEST(TrialValue, IsWorthTheShareOfItsGainThatTheStreamGets) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 100; ++i) {
     TrialValue value = any_value(random);
-    value.bound_share = 1;
+    value.bottleneck_share = 1;
     TrialValue half = value;
-    half.bound_share = 0.5;
+    half.bottleneck_share = 0.5;
     EXPECT_DOUBLE_EQ(half.gain(), value.gain() / 2);
   }
 }

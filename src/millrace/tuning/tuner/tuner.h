@@ -122,7 +122,7 @@ class Tuner {
 
   // The share of saved time by which the stream ends earlier, in [0, 1]; initially 1. If it is close to 0,
   // nothing is tried, however many frames are left.
-  void bound_share(double share);
+  void bottleneck_share(double share);
 
   // The candidate's build is compiled; applies to all candidates of the same build.
   void ready(int candidate);
@@ -144,7 +144,7 @@ class Tuner {
   // Seconds lost to trials so far: the extra time of challengers and switches compared with the incumbent.
   [[nodiscard]] double seconds_lost() const { return budget_.spent(); }
   // The value set last.
-  [[nodiscard]] double bound_share() const { return bound_share_; }
+  [[nodiscard]] double bottleneck_share() const { return bottleneck_share_; }
 
   // The time of the first observation, to which reports refer.
   [[nodiscard]] double start_time() const { return start_time_; }
@@ -259,7 +259,7 @@ class Tuner {
   double race_charged_ = 0;
 
   std::optional<std::int64_t> frames_left_;
-  double bound_share_ = 1;
+  double bottleneck_share_ = 1;
   bool funded_ = false;             // the first trials of a stream with a known end were granted their budget
   bool from_profile_ = false;       // the profile's plan runs and is only verified
   double opened_scale_ = 0;         // total of all openings of trials

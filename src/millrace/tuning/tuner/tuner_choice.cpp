@@ -187,7 +187,7 @@ Tuner::Choice Tuner::most_promising() {
     const double jitter = 1 + 1e-3 * static_cast<double>(random_() >> 40) / static_cast<double>(1 << 24);
     if (score * jitter <= best_score) continue;
     if (!pays(choice)) continue;
-    if (!frames_left_ && bound_share_ * improvement * horizon < choice.expected_loss) continue;
+    if (!frames_left_ && bottleneck_share_ * improvement * horizon < choice.expected_loss) continue;
     best_score = score * jitter;
     best = choice;
   }

@@ -35,7 +35,7 @@ void Tuner::expect_more(std::int64_t frames) {
   verification_frames_ += std::min(1.0, opened_scale_) * verification_share * static_cast<double>(frames);
 }
 
-void Tuner::bound_share(double share) { bound_share_ = std::clamp(share, 0.0, 1.0); }
+void Tuner::bottleneck_share(double share) { bottleneck_share_ = std::clamp(share, 0.0, 1.0); }
 
 // Allows trials to lose another share of the rest of the stream.
 void Tuner::open_trials(double scale) {
@@ -61,14 +61,14 @@ TrialValue Tuner::value_of(const Choice& choice) const {
           .frames_left = static_cast<double>(frames_left_.value_or(std::numeric_limits<std::int64_t>::max())),
           .frames_until =
               frames_of_a_race + (compiling > 0 ? compiling / std::max(incumbent_seconds_, 1e-9) : 0),
-          .bound_share = bound_share_,
+          .bottleneck_share = bottleneck_share_,
           .loss = choice.expected_loss + compiling * options_.build_slowdown};
 }
 
 // If the remaining length is unknown, other rules decide, except for candidates that cannot gain anything.
 bool Tuner::pays(const Choice& choice) {
   const TrialValue value = value_of(choice);
-  if (frames_left_ ? value.pays() : bound_share_ >= least_bound_share) return true;
+  if (frames_left_ ? value.pays() : bottleneck_share_ >= least_bound_share) return true;
   const auto worth = [](const TrialValue& of) { return of.gain() / of.loss; };
   if (declined_.candidate < 0 || worth(value) > worth(value_of(declined_))) declined_ = choice;
   return false;
@@ -86,7 +86,7 @@ void Tuner::tell_declined() {
                .frames = frames_left_.value_or(-1),
                .gain = frames_left_ ? value.gain() : 0,
                .loss = value.loss,
-               .bound_share = bound_share_,
+               .bottleneck_share = bottleneck_share_,
                .chosen = declined_.reason});
 }
 

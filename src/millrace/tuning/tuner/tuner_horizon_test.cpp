@@ -203,10 +203,10 @@ struct UncompiledSuggestion {
   }
 
   // Whether a stream of this many 1 ms frames requests the compilation, even without any previous run.
-  [[nodiscard]] bool wishes(std::int64_t frames, TunerOptions options, double bound_share = 1) const {
+  [[nodiscard]] bool wishes(std::int64_t frames, TunerOptions options, double bottleneck_share = 1) const {
     auto tuner = Tuner::make(space, std::move(options));
     EXPECT_TRUE(tuner);
-    tuner->bound_share(bound_share);
+    tuner->bottleneck_share(bottleneck_share);
     bool wished = false;
     for (std::int64_t done = 0; done < frames; ++done) {
       tuner->frames_left(frames - done);
@@ -264,7 +264,7 @@ TEST(KnownEnd, WhatComputesWhileItWaitsAnywayTriesAndCompilesNothing) {
   for (const std::int64_t frames : {std::int64_t{0}, std::int64_t{10'000}}) {
     SimulatedWorkload work(of_middle_size, 0.003, 1);
     Tuner tuner = tuner_over(work, {.first = suggestions(work, 1), .build = work.builds()});
-    tuner.bound_share(0);
+    tuner.bottleneck_share(0);
     StreamOptions options{.seconds = 5, .frames = frames, .cold = real_cold};
     bool wanted = false;
     options.watch = [&](const Observation&, Tuner& watched) {
@@ -291,7 +291,7 @@ TEST(KnownEnd, WhatBeginsToWaitStopsTryingAndBeginsAgainWhereItNoLongerDoes) {
   StreamOptions options{.seconds = 6, .cold = real_cold};
   options.watch = [&](const Observation& observation, Tuner& watched) {
     const auto part = std::min<std::size_t>(2, static_cast<std::size_t>(observation.time / 2));
-    watched.bound_share(part == 1 ? 0 : 1);
+    watched.bottleneck_share(part == 1 ? 0 : 1);
     trials[part] = watched.record().count(EventKind::trial);
   };
   static_cast<void>(run_tuner(work, tuner, options));

@@ -75,7 +75,7 @@ void Tuner::want_build_for_later() {
   const double left = static_cast<double>(*frames_left_) * incumbent_seconds_;
   const double compiling = build_seconds(best);
   const double saved = -std::expm1(expected_by_prior(best));  // share of a frame's time
-  const double gain = saved * bound_share_ * streams_to_come * left;
+  const double gain = saved * bottleneck_share_ * streams_to_come * left;
   if (compiling < left && gain > compiling * options_.build_slowdown) wanted_.push_back(best);
 }
 
