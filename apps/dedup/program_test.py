@@ -155,7 +155,7 @@ class Program(unittest.TestCase):
         (folder / "secret").chmod(0)
         done = run("pack", folder, self.archive, user=65534)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn(b"could not be read as a whole", done.stderr)
+        self.assertIn(b"could not be read completely", done.stderr)
         self.assertFalse(self.archive.exists())
 
     def test_zeros_that_are_restored_take_no_room(self):
@@ -267,7 +267,7 @@ class Program(unittest.TestCase):
         self.data += random.Random(5).randbytes(6_000_000)  # independent of the rest
         self.input.write_bytes(self.data)
         self.done("pack", self.input, self.archive)
-        self.refused(2, "none from byte", "unpack", self.archive, "-", "--from", len(self.data) + 1)
+        self.refused(2, "so it has no byte", "unpack", self.archive, "-", "--from", len(self.data) + 1)
         self.refused(2, "give a file", "unpack", "-", "-", "--bytes", 1, input=self.archive.read_bytes())
         self.refused(1, "more than the limit of 10 bytes", "unpack", self.archive, "-", "--from", 5, "--limit", 10)
         self.refused(2, "--trace", "unpack", self.archive, "-", "--from", 5, "--trace", self.folder / "trace")
@@ -372,7 +372,7 @@ class Program(unittest.TestCase):
         text = self.done("info", bomb).stdout.decode()
         self.assertIn("209715200 bytes", text)
         self.assertIn("version 2, zstd level 3", text)
-        self.refused(1, "no archive", "info", self.input)
+        self.refused(1, "not an archive", "info", self.input)
         bomb.write_bytes(bomb.read_bytes()[:-1])
         self.refused(1, "cut off", "info", bomb)
 
@@ -416,7 +416,7 @@ class Program(unittest.TestCase):
 
     def test_what_is_no_sound_archive_leaves_nothing(self):
         output = self.folder / "out"
-        self.refused(1, "no archive", "unpack", self.input, output)
+        self.refused(1, "not an archive", "unpack", self.input, output)
         self.refused(1, "too short", "unpack", "-", output, input=b"")
         self.done("pack", self.input, self.archive)
         packed = bytearray(self.archive.read_bytes())

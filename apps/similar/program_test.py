@@ -168,7 +168,7 @@ class Program(unittest.TestCase):
         (self.folder / "empty").mkdir()
         self.refused(2, "there is no folder 'nowhere'", "index", "nowhere")
         self.refused(2, "no images in 'empty'", "index", "empty")
-        self.refused(2, "is no folder", "index", "photos/01.png")
+        self.refused(2, "is not a folder", "index", "photos/01.png")
         self.refused(2, "index DIR -o similar.index", "query", "photos")
         self.refused(2, "stealing", "index", "photos", "--strategy", "magic")
         self.refused(2, "--threads", "index", "photos", "--threads", "4096")
@@ -199,10 +199,10 @@ class Program(unittest.TestCase):
         (other / "1.png").write_bytes(png(1))
         self.refused(2, "exists and is the index of", "index", "other")
         kept = (self.folder / "similar.index").read_bytes()
-        self.refused(2, "give -y to overwrite it", "index", "other", "--anew")
+        self.refused(2, "overwrite it with -y", "index", "other", "--anew")
         self.assertEqual((self.folder / "similar.index").read_bytes(), kept)
         self.done(0, "index", "other", "--anew", "-y")
-        self.refused(2, "give -y to overwrite it", "index", "photos")
+        self.refused(2, "overwrite it with -y", "index", "photos")
         self.done(0, "index", "photos", "-y")
         self.done(0, "index", "photos")
 
@@ -288,10 +288,10 @@ class Program(unittest.TestCase):
         report = self.folder / "report"
         report.write_bytes(b"precious")
         for option in "--json", "--trace":
-            self.refused(2, "report: exists; give -y to overwrite it", "index", "photos", option, "report")
+            self.refused(2, "report: exists; overwrite it with -y", "index", "photos", option, "report")
         for option in "--json", "--trace", "--html":
-            self.refused(2, "report: exists; give -y to overwrite it", "query", "photos/01.png", option, "report")
-        self.refused(2, "exists and is no index; give -y", "index", "photos", "-o", "report")
+            self.refused(2, "report: exists; overwrite it with -y", "query", "photos/01.png", option, "report")
+        self.refused(2, "exists and is not an index; overwrite it with -y", "index", "photos", "-o", "report")
         self.assertEqual(report.read_bytes(), b"precious")
         self.refused(2, "both --html and --json", "query", "photos/01.png", "--html", "new", "--json", "new")
         self.done(0, "query", "photos/01.png", "--json", "report", "--force", "-q")
@@ -318,8 +318,8 @@ class Program(unittest.TestCase):
             process.returncode = os.waitstatus_to_exitcode(status)
             process.stderr.close()
             self.assertEqual(process.returncode, 3, text)
-            self.assertIn("'photos/large.png' is 5000x5000 pixels, which takes 74 MiB of memory where 32 may be taken; "
-                          "give --memory 74M; left out", text)
+            self.assertIn("'photos/large.png' is 5000x5000 pixels and needs 74 MiB of memory; the limit is 32 MiB; "
+                          "raise it with --memory 74M; left out", text)
             if "MILLRACE_SANITIZED" not in os.environ:
                 self.assertLess(usage.ru_maxrss, 60 * 1024, words)
         self.done(0, "index", "photos", "--memory", "74M")

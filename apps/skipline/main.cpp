@@ -88,7 +88,7 @@ class OwnDispatch {
     OwnDispatch own;
     if (name == "none") return own;
     if (name != "one-to-one" && name != "main-least-loaded")
-      return usage_error("'{}' is no dispatch; give none, one-to-one or main-least-loaded", name);
+      return usage_error("'{}' is not a dispatch; give none, one-to-one or main-least-loaded", name);
     own.dispatch_.reset(millrace_dispatch_new());
     if (!own.dispatch_) return failure("no memory for dispatch");
     if (name == "main-least-loaded") {

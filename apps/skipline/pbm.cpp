@@ -74,7 +74,7 @@ Status read_plain(Reader& reader, Bitmap& bitmap) {
 Status read_raw(Reader& reader, Bitmap& bitmap) {
   // One white space after the height, then the bytes.
   if (reader.at_end() || !Reader::is_space(reader.next()))
-    return failure("no white space behind the height, at byte {}", reader.offset());
+    return failure("no white space after the height, at byte {}", reader.offset());
   const std::size_t stride = raw_line_bytes(bitmap.width());
   const std::string_view bytes = reader.rest();
   if (bytes.size() < stride * static_cast<std::size_t>(bitmap.height()))

@@ -146,7 +146,7 @@ Status decode_strip(std::span<const std::byte> strip, Bitmap& image, Lines lines
       std::ranges::copy(line, image.line(y + static_cast<int>(i)).begin());
     y += static_cast<int>(*skipped) + 1;
   }
-  if (!reader.at_end()) return failure("something else behind the last line, at byte {}", reader.offset());
+  if (!reader.at_end()) return failure("unexpected data after the last line, at byte {}", reader.offset());
   return {};
 }
 

@@ -5,7 +5,7 @@ namespace millrace::skipline {
 Result<Variant> parse_variant(std::string_view name) {
   for (const Variant variant : {Variant::basic, Variant::swing, Variant::tow})
     if (name == name_of(variant)) return variant;
-  return usage_error("'{}' is no variant; use basic, swing or tow", name);
+  return usage_error("'{}' is not a variant; use basic, swing or tow", name);
 }
 
 }  // namespace millrace::skipline

@@ -70,7 +70,7 @@ class Reader:
         if first is not None:
             return first
         if self._format is not None and not self._can_be_read_again():
-            raise UsageError(f"{self.path}: is no regular file and can be read once, which was done; keep its frames, or open it "
+            raise UsageError(f"{self.path}: is not a regular file and can be read once, which was done; keep its frames, or open it "
                              "again")
         return self._stream({})
 
@@ -160,7 +160,7 @@ class Reader:
     def _made_index(self) -> _Index:
         if not self._can_be_read_again():
             # list() asks for a length, and continues without one after this error.
-            raise TypeError(f"{self.path}: is no regular file; how many frames it has shows when they have been read")
+            raise TypeError(f"{self.path}: is not a regular file; how many frames it has shows when they have been read")
         self._open()
         name = os.fsdecode(self.path)
         if name.startswith("test:") or name.endswith(".y4m"):

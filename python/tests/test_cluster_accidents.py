@@ -111,7 +111,7 @@ class Folders(Case):
                         pass
                 driver.engine.close()
                 self.assertEqual([video.state for video in plan.videos], ["failed"])
-                self.assertRegex(plan.videos[0].error, "is no plan any more")
+                self.assertRegex(plan.videos[0].error, "is not a plan any more")
 
 
 class Accidents(Case):

@@ -297,7 +297,7 @@ class Mistakes(unittest.TestCase):
                                          ("does not depend on the pixels of y", unread, {}),
                                          ("returns 0.5, not a number", constant, {}), ("returns a condition", condition, {}),
                                          ("\\*more is not known", any_number, {}), ("1 to 8 images", none, {}),
-                                         ("no name for a filter", Upper, {}), ("default is within", plain,
+                                         ("not a valid name of a filter", Upper, {}), ("default is within", plain,
                                                                              {"ranges": {"t": (0, 1)}}),
                                          ("two numbers", plain, {"ranges": {"t": 3}}),
                                          ("does not take", plain, {"ranges": {"u": (0, 1)}}),
@@ -306,11 +306,11 @@ class Mistakes(unittest.TestCase):
                                          ("whole number, and its default none", counts, {}),
                                          ("ranges has the range", plain, {"ranges": None}),
                                          ("ranges has the range", plain, {"ranges": [("t", (0, 1))]}),
-                                         ("3 is no name for a filter", plain, {"name": 3}),
+                                         ("3 is not a valid name of a filter", plain, {"name": 3}),
                                          ("give a function of Python's", plain, {"size": max}),
                                          ("not on the numbers of tables", with_a_list,
                                           {"size": lambda width, height, several: (several[0], height)}),
-                                         ("no name for a filter", plain, {"name": "a b"})):
+                                         ("not a valid name of a filter", plain, {"name": "a b"})):
             with self.subTest(function=function.__name__, **options):
                 self.refused(words, function, 0, **options)
 

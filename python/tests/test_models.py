@@ -35,7 +35,7 @@ class Models(unittest.TestCase):
         for words, call in (("did you mean|work", lambda: models.predict("work")),
                             ("threads is a whole number", lambda: models.predict("work 1ms", threads=[0])),
                             ("threads is a whole number", lambda: models.predict("work 1ms", threads=2.5)),
-                            ("'luck' is no strategy", lambda: models.simulate("work 1ms", cores=1, strategy="luck")),
+                            ("'luck' is not a strategy", lambda: models.simulate("work 1ms", cores=1, strategy="luck")),
                             ("not both", lambda: models.simulate("work 1ms", cores=1, machine="core:2")),
                             ("/nowhere.toml", lambda: models.predict("/nowhere.toml")),
                             ("numbers and words", lambda: models.predict("work 1ms", items=object())),

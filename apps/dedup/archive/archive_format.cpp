@@ -124,7 +124,7 @@ Result<RecordHeader> decode_reference(std::span<const std::byte> bytes, std::uin
     return failure("{} bytes from {} on of a record of at most {} cannot be", header.length, header.begin,
                    largest_content);
   if (header.archive_offset < ArchiveHeader::size || header.archive_offset >= offset)
-    return failure("it refers to byte {}, where no earlier record is", header.archive_offset);
+    return failure("it refers to byte {}, but no earlier record covers that byte", header.archive_offset);
   return header;
 }
 
@@ -172,7 +172,7 @@ Result<ArchiveHeader> decode_archive_header(std::span<const std::byte, ArchiveHe
   const bool is_archive =
       std::ranges::equal(magic, bytes.first(magic.size()),
                          [](unsigned char c, std::byte b) { return static_cast<std::byte>(c) == b; });
-  if (!is_archive) return failure("this is no archive of millrace-dedup");
+  if (!is_archive) return failure("this is not an archive of millrace-dedup");
   const auto header = get_members(std::span<const std::byte>(bytes), archive_layout);
   if (header.version < oldest_version || header.version > archive_version)
     return failure("the archive has version {}, this program reads versions {} to {}", header.version,

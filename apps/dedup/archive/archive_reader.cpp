@@ -101,8 +101,8 @@ Result<std::optional<StoredRecord>> ArchiveReader::deliver(const ReferenceHeader
   if (target == index_.end() || target->archive_offset != header.archive_offset ||
       target->stream_offset != header.stream_offset ||
       !is_data_[static_cast<std::size_t>(target - index_.begin())])
-    return damaged_here(
-        fmt::format("it refers to byte {}, where no earlier data record is", header.archive_offset));
+    return damaged_here(fmt::format("it refers to byte {}, but no earlier data record covers that byte",
+                                    header.archive_offset));
   const std::uint64_t target_end = target + 1 == index_.end() ? stream_size_ : (target + 1)->stream_offset;
   if (header.stream_offset + header.begin + header.length > target_end)
     return damaged_here("it refers to more bytes than the other record has");

@@ -53,7 +53,7 @@ class ZlibInflater {
 Result<Method> parse_method(std::string_view name) {
   for (const Method method : {Method::zstd, Method::zlib, Method::stored})
     if (name == method_name(method)) return method;
-  return usage_error("'{}' is no compression; give zstd, zlib or none", name);
+  return usage_error("'{}' is not a compression; give zstd, zlib or none", name);
 }
 
 std::string_view method_name(Method method) {

@@ -102,7 +102,7 @@ int FolderStream::wait() {
 Status FolderStream::finish() {
   const int status = wait();
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return failure("'{}' could not be read as a whole: tar ended with {} {}; what it said is above", folder_,
+  return failure("'{}' could not be read completely: tar ended with {} {}; see its messages above", folder_,
                  WIFEXITED(status) ? "code" : "signal",
                  WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }

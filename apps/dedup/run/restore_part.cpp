@@ -137,7 +137,7 @@ PartOutcome restore_part(InputFile& archive, ByteSink& sink, const StreamPart& p
   if (!map) return fail(map.error());
   outcome.whole_bytes = map->end.stream_size;
   if (part.from > outcome.whole_bytes)
-    return fail(usage_error("{}: restores {} bytes; there are none from byte {} on", archive.name(),
+    return fail(usage_error("{}: restores only {} bytes, so it has no byte {}", archive.name(),
                             outcome.whole_bytes, part.from)
                     .error());
   const std::uint64_t end =

@@ -164,7 +164,7 @@ Status Restorer::put(std::span<const std::byte> bytes) {
 Status Restorer::check(const EndHeader& end) const {
   if (hash_.value() == end.stream_check) return {};
   return failure(
-      "{}: what was restored does not match the check of the whole; take another copy of the archive", name_);
+      "{}: the restored data does not match the archive's checksum; use another copy of the archive", name_);
 }
 
 }  // namespace millrace::dedup

@@ -38,7 +38,7 @@ Result<std::vector<IndexedImage>> known_images(const IndexSettings& settings, co
   if (!*bytes || (*bytes)->empty()) return {};
   if (!has_mark(**bytes, index_mark)) {
     if (settings.run.force) return {};
-    return usage_error("'{}' exists and is no index; give -y to overwrite it, or name another file with -o",
+    return usage_error("'{}' exists and is not an index; overwrite it with -y, or name another file with -o",
                        settings.output);
   }
   auto index = index_from(**bytes);
@@ -141,13 +141,13 @@ Result<int> index_folder(const IndexSettings& settings) {
   if (!outcome.status && outcome.status.error().kind == ErrorKind::interrupted) {
     return interrupt.told(Result<int>(std::unexpected(
         Error{ErrorKind::interrupted,
-              fmt::format("interrupted; {} keeps what is done, the same command goes on from there",
+              fmt::format("interrupted; {} has the images read so far; the same command continues from there",
                           journal->path())})));
   }
   if (!outcome.status) return std::unexpected(outcome.status.error());
   if (outcome.index.images().empty()) {
     journal->remove();
-    return failure("none of the images in '{}' can be read; no index is written", settings.folder);
+    return failure("no image in '{}' can be read; no index was written", settings.folder);
   }
 
   const std::vector<std::byte> bytes = index_bytes(outcome.index);

@@ -69,7 +69,7 @@ Status Journal::recover(const std::string& folder) {
   const auto bytes = read_regular_file(path_);
   if (!bytes) return std::unexpected(bytes.error());
   if (*bytes && !(*bytes)->empty() && !has_mark(**bytes, journal_mark) && (*bytes)->size() >= mark_size)
-    return failure("'{}' is no journal of millrace-similar; move it away or name another index", path_);
+    return failure("'{}' is not a journal of millrace-similar; move it away or name another index", path_);
   Recovered recovered;
   if (*bytes) recovered = recovered_from(**bytes, folder);
   images_ = std::move(recovered.images);

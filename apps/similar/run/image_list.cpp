@@ -59,12 +59,12 @@ Result<ImageList> images_in(const std::string& folder) {
   ImageList list;
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return fs::exists(folder, error) ? usage_error("'{}' is no folder; name one with images in it", folder)
+    return fs::exists(folder, error) ? usage_error("'{}' is not a folder; name one with images in it", folder)
                                      : usage_error("there is no folder '{}'", folder);
   }
   if (!walk(folder, folder, list)) return usage_error("the folder '{}' cannot be read", folder);
   if (list.files.empty())
-    return usage_error("there are no images in '{}': no names that end in {}", folder,
+    return usage_error("'{}' has no images, that is, no files whose names end in {}", folder,
                        fmt::join(endings, ", "));
   std::ranges::sort(list.files, {}, &ImageFile::name);
   return list;

@@ -23,8 +23,8 @@ std::size_t bytes_of(const EncodedImage& image) {
 std::unexpected<Error> too_large(const std::string& path, const std::string& what, std::size_t bytes,
                                  std::size_t most_bytes) {
   constexpr std::size_t mebibyte = std::size_t{1} << 20;
-  return failure("'{}' is {}, which takes {} MiB of memory where {} may be taken; give --memory {}M", path,
-                 what, (bytes + mebibyte - 1) / mebibyte, most_bytes / mebibyte,
+  return failure("'{}' is {} and needs {} MiB of memory; the limit is {} MiB; raise it with --memory {}M",
+                 path, what, (bytes + mebibyte - 1) / mebibyte, most_bytes / mebibyte,
                  (bytes + mebibyte - 1) / mebibyte);
 }
 

@@ -96,7 +96,8 @@ TEST_F(Runs, DescribeTheSameAsOneStageAfterTheOther) {
 TEST_F(Runs, ReportUnreadableImagesInOrderAndByName) {
   ASSERT_TRUE(index().status);
   ASSERT_EQ(unreadable.size(), 2U);
-  EXPECT_NE(unreadable[0].find("05a.jpg' is no image of a known format"), std::string::npos) << unreadable[0];
+  EXPECT_NE(unreadable[0].find("05a.jpg' is not an image of a known format"), std::string::npos)
+      << unreadable[0];
   EXPECT_NE(unreadable[1].find("cut.png' is damaged"), std::string::npos) << unreadable[1];
 }
 

@@ -286,7 +286,7 @@ class Driver:
         try:
             self._queue[:0] = self.job.chunk_tasks(video)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            self._fail(video, f"{video.plan}: is no plan any more; was it changed?")
+            self._fail(video, f"{video.plan}: is not a plan any more; was it changed?")
 
     def _repair(self, video: Video) -> None:
         """A part was damaged or removed after it was made. Run its chunk again; intact parts are skipped."""

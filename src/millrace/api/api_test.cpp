@@ -513,7 +513,7 @@ TEST(Handles, OfAnotherCopyOfTheLibraryAreRefused) {
   static api::Handles<Handle, int> ours("a thing", 0x1001, libraries.data());  // never freed, as documented
   static api::Handles<Handle, int> theirs("a thing", 0x1001, libraries.data() + page);
   const std::array handles{ours.add(std::make_shared<int>(1)), theirs.add(std::make_shared<int>(2))};
-  EXPECT_THAT(theirs.find(handles[0]).error().message, HasSubstr("another library's"));
+  EXPECT_THAT(theirs.find(handles[0]).error().message, HasSubstr("belongs to another library"));
   EXPECT_FALSE(ours.remove(handles[1]));
   EXPECT_EQ(**ours.find(handles[0]), 1);
   EXPECT_EQ(**theirs.remove(handles[1]), 2);
@@ -678,7 +678,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"no_stages", "give a pipeline", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"threads": [1]})"); }},
         Wrong{"half_a_thread", "threads is a whole number from 1 to 1024", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline": "work 1ms", "threads": [1, 2.5]})"); }},
         Wrong{"too_many_threads", "whole number", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline": "work 1ms", "threads": 4000})"); }},
-        Wrong{"a_strategy_that_is_none", "'luck' is no strategy", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline": "work 1ms", "strategies": ["luck"]})"); }},
+        Wrong{"a_strategy_that_is_none", "'luck' is not a strategy", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline": "work 1ms", "strategies": ["luck"]})"); }},
         Wrong{"a_flag_that_is_a_number", "sticky is true or false", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline": "work 1ms", "sticky": 1})"); }},
         Wrong{"a_stage_without_a_time", "work", [](auto*, auto*, Memory&) { return asked(millrace_simulate, R"({"pipeline": "work"})"); }},
         Wrong{"a_machine_and_cores", "not both", [](auto*, auto*, Memory&) { return asked(millrace_simulate, R"({"pipeline": "work 1ms", "cores": 2, "machine": "core:2"})"); }},

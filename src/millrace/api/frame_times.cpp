@@ -38,7 +38,7 @@ Result<FrameTimes> times_of(const std::string& name, const video::PacketIndex& i
 Result<FrameTimes> frame_times(const std::string& name, const std::function<bool()>& stops) {
   std::error_code unknown;
   if (!video::is_coded_input(name) || !std::filesystem::is_regular_file(name, unknown))
-    return failure("{}: is no file of packets; read its frames instead", name);
+    return failure("{}: is not a file of packets; read its frames instead", name);
   std::mutex mutex;
   std::condition_variable ended;
   std::optional<Result<video::PacketIndex>> read;

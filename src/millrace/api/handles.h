@@ -84,9 +84,8 @@ template <class Handle, class Object> class Handles {
 
   [[nodiscard]] std::unexpected<Error> refusal(const Handle* handle) const {
     if (handle == nullptr) return usage_error("{} is wanted, not NULL", name_);
-    return usage_error("{:#x} is no handle of {}: it was freed, or is something else's, or another "
-                       "library's, or from before "
-                       "a fork",
+    return usage_error("{:#x} is not a handle of {}: it was freed, has another type, belongs to another "
+                       "library, or was made before a fork",
                        std::bit_cast<std::uintptr_t>(handle), name_);
   }
 

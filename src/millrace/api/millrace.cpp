@@ -175,9 +175,9 @@ Result<video::FrameFormat> format_of(const millrace_format* format) {
   if (floats && f.chroma != MILLRACE_GRAY)
     return usage_error("frames of floats are gray; process each plane as a frame of its own");
   if (f.rate[0] < 1 || f.rate[1] < 1)
-    return usage_error("the rate of {}/{} frames a second is none", f.rate[0], f.rate[1]);
+    return usage_error("{}/{} is not a valid frame rate", f.rate[0], f.rate[1]);
   if (f.time_base[0] < 0 || f.time_base[1] < 1)
-    return usage_error("the time base of {}/{} seconds is none; 0/1 stands for frames without timestamps",
+    return usage_error("{}/{} is not a valid time base; 0/1 means that frames have no timestamps",
                        f.time_base[0], f.time_base[1]);
   return video::FrameFormat{.width = f.width,
                             .height = f.height,
@@ -520,8 +520,8 @@ millrace_code millrace_pipeline_aspect(millrace_pipeline* pipeline, const millra
     if (Status there = check_pointer(aspect, "aspect"); !there) return there;
     if (Status there = check_pointer(made, "made"); !there) return there;
     if (aspect[0] < 0 || aspect[1] < 1)
-      return usage_error("samples of a shape of {}:{} are impossible; 0:1 stands for one that is not known",
-                         aspect[0], aspect[1]);
+      return usage_error("{}:{} is not a valid sample aspect ratio; 0:1 means that it is unknown", aspect[0],
+                         aspect[1]);
     format->aspect_numerator = aspect[0];
     format->aspect_denominator = aspect[1];
     const auto layout = image::lay_out_frame((*found)->pipeline, *format, image::Planes::automatic,

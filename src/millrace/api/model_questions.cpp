@@ -96,7 +96,7 @@ class Question {
       if (const auto strategy = model::strategy_of(word))
         found.push_back(*strategy);
       else
-        refuse(fmt::format("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
+        refuse(fmt::format("{} is not a strategy; use pools, oversubscribed, collapsed or stealing",
                            in_quotes(word)));
     }
     return found;

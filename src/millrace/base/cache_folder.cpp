@@ -18,7 +18,7 @@ Result<std::filesystem::path> cache_folder() {
   if (const auto cache = absolute_from_environment("XDG_CACHE_HOME"); !cache.empty())
     return cache / "millrace";
   if (const auto home = absolute_from_environment("HOME"); !home.empty()) return home / ".cache" / "millrace";
-  return failure("there is no place for caches: set XDG_CACHE_HOME or HOME to an absolute path");
+  return failure("no folder for caches is known; set XDG_CACHE_HOME or HOME to an absolute path");
 }
 
 std::filesystem::path config_folder() {

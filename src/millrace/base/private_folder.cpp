@@ -28,7 +28,7 @@ std::string reason_of(const millrace_folder_refusal& refusal, const std::string&
   switch (refusal.why) {
   case millrace_folder_missing:
     if (refusal.error == 0) return fmt::format("there is no folder {}, to which a link leads", at);
-    return fmt::format("there is no folder '{}', and none can be made ({})", printable(folder),
+    return fmt::format("there is no folder '{}', and it cannot be created ({})", printable(folder),
                        system_reason(refusal.error));
   case millrace_folder_foreign:
     return fmt::format("{} belongs to user {}, not to user {}", at, refusal.owner, geteuid());
@@ -37,7 +37,7 @@ std::string reason_of(const millrace_folder_refusal& refusal, const std::string&
   case millrace_folder_foreign_link:
     return fmt::format("{} is a link of user {}, or in a folder where others may write", at, refusal.owner);
   case millrace_folder_no_folder:
-    return fmt::format("{} is no folder", at);
+    return fmt::format("{} is not a folder", at);
   case millrace_folder_unusable:
     break;
   }

@@ -120,20 +120,20 @@ const Hostile hostile[] = {
        make_file(place.home / "file", "x");
        fs::create_symlink(place.home / "file", place.folder());
      },
-     "is no folder"},
+     "is not a folder"},
     {"file",
      [](const Place& place) {
        make_folder(place.cache(), 0700, 0);
        make_file(place.folder(), "x");
      },
-     "is no folder"},
-    {"fileAbove", [](const Place& place) { make_file(place.cache(), "x"); }, "is no folder"},
+     "is not a folder"},
+    {"fileAbove", [](const Place& place) { make_file(place.cache(), "x"); }, "is not a folder"},
     {"fifo",
      [](const Place& place) {
        make_folder(place.cache(), 0700, 0);
        ASSERT_EQ(mkfifo(place.folder().c_str(), 0600), 0);
      },
-     "is no folder"},
+     "is not a folder"},
     {"linkRound",
      [](const Place& place) {
        make_folder(place.cache(), 0700, 0);

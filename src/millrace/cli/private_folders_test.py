@@ -164,7 +164,7 @@ class PrivateFolders(unittest.TestCase):
         (self.home / ".cache").unlink()
         done = self.run_verb("run", user=NOBODY, HOME=self.home)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stderr.count("none can be made"), 1, done.stderr)
+        self.assertEqual(done.stderr.count("it cannot be created"), 1, done.stderr)
 
 
 if __name__ == "__main__":

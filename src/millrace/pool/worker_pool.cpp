@@ -115,8 +115,9 @@ void WorkerPool::set_lingers() {
 
 Status WorkerPool::rebind(std::span<const CpuSet> bindings) {
   if (!bindings.empty() && bindings.size() != workers_.size())
-    return usage_error("{} bindings for a pool of {} workers; give one a worker, or none to free all",
-                       bindings.size(), workers_.size());
+    return usage_error(
+        "{} affinity masks for a pool of {} workers; give one per worker, or none to unpin all",
+        bindings.size(), workers_.size());
   std::vector<CpuSet> wanted(workers_.size(), home_);
   for (std::size_t i = 0; i < bindings.size(); ++i)
     if (!bindings[i].empty()) wanted[i] = bindings[i];

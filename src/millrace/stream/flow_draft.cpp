@@ -77,10 +77,9 @@ void FlowDraft::land(std::shared_ptr<PortPlace> port) {
 FlowDraft::OpenEnds FlowDraft::begin_branch(std::shared_ptr<PortPlace> port) {
   // Otherwise the source's own items would enter the branch.
   if (program_->stages.empty())
-    note(fmt::format(
-        "the branch of port '{}' comes before all stages, so none can emit into it; put it behind "
-        "the one that does",
-        port->name));
+    note(fmt::format("the branch of port '{}' comes before all stages, so none can emit into it; put it "
+                     "after the stage that does",
+                     port->name));
   OpenEnds before = std::exchange(open_, {});
   before.stream = program_->identity;
   land(std::move(port));

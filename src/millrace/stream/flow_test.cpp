@@ -390,7 +390,7 @@ TEST(Flow, refuses_a_branch_that_the_source_would_run_into) {
           .sink(Kind::parallel, "end", ignore);
   EXPECT_EQ(error_of(std::move(stream)),
             "the branch of port 'side' comes before all stages, so none can emit "
-            "into it; put it behind the one that does");
+            "into it; put it after the stage that does");
 }
 
 TEST(Flow, refuses_a_branch_that_returns_another_flow) {

@@ -360,7 +360,7 @@ Result<std::uint64_t> parse_bytes(const std::string& text) {
   static constexpr std::string_view units = "kMGTP";
   const std::size_t power = unit.empty() ? 0 : units.find(unit == "K" ? "k" : unit) + 1;
   if (!number || *number <= 0 || unit.size() > 1 || (power == 0 && !unit.empty()))
-    return usage_error("--memory {} is no amount of memory; write 1500M or 2G", in_quotes(text));
+    return usage_error("--memory {} is not an amount of memory; write 1500M or 2G", in_quotes(text));
   const double bytes = *number * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power));
   if (bytes >= 1e19) return usage_error("--memory {} is too much; write 1500M or 2G", in_quotes(text));
   return static_cast<std::uint64_t>(bytes);

@@ -153,7 +153,7 @@ class Batch(unittest.TestCase):
         self.refused("y4m is uncompressed", "blur", "a.mp4", "-o", "new/{stem}.y4m", "--codec", "ffv1")
         self.refused("the output has no name", "blur", "a.mp4", "-o", "")
         self.refused("an input has no name", "blur", "")
-        self.refused("a.mp4' is no folder", "blur", "a.mp4", "sub/a.mp4", "-o", "new/../a.mp4/x/{index}.mkv")
+        self.refused("a.mp4' is not a folder", "blur", "a.mp4", "sub/a.mp4", "-o", "new/../a.mp4/x/{index}.mkv")
         self.refused("cannot make the folder 'a.mp4/x': ", "--job-file", "-", input=b'''
             {"input": "a.mp4", "pipeline": "blur", "output": "new/b.mkv"}
             {"input": "sub/a.mp4", "pipeline": "blur", "output": "a.mp4/x/c.mkv"}''')
@@ -289,7 +289,7 @@ class Batch(unittest.TestCase):
         self.make_clip("a.mp4")
         (self.folder / "out/.millrace-batch.jsonl").mkdir(parents=True)
         self.refused(".millrace-batch.jsonl", "blur", "a.mp4", "-o", "out/{stem}.mkv", "--resume", code=1)
-        self.assertIn("cannot keep what is done", self.batch("blur", "a.mp4", "-o", "out/{stem}.mkv").stderr.decode())
+        self.assertIn("cannot write the record of finished jobs", self.batch("blur", "a.mp4", "-o", "out/{stem}.mkv").stderr.decode())
 
     def test_ctrl_c_ends_the_wait_for_a_job_file(self):
         os.mkfifo(self.folder / "jobs")

@@ -30,7 +30,7 @@ Status check_can_be_made(const fs::path& folder) {
   while (there.has_relative_path() && !fs::exists(fs::symlink_status(there, unknown)))
     there = there.parent_path();
   if (!fs::is_directory(there, unknown))
-    return usage_error("cannot make the folder '{}': '{}' is no folder; choose another by -o",
+    return usage_error("cannot make the folder '{}': '{}' is not a folder; choose another by -o",
                        folder.string(), there.string());
   if (access(there.c_str(), W_OK | X_OK) != 0)
     return usage_error("cannot make the folder '{}': {}; choose another by -o", folder.string(),

@@ -49,7 +49,7 @@ Result<double> parse_length(const std::string& text) {
   }
   const auto length = parse_number<double>(number);
   if (!length || !(*length * unit >= 0.001) || *length * unit > 86400)
-    return usage_error("--chunk {} is no length of a chunk; write 10s, 500ms or 1m", in_quotes(text));
+    return usage_error("--chunk {} is not a duration; write 10s, 500ms or 1m", in_quotes(text));
   return *length * unit;
 }
 

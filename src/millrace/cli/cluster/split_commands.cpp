@@ -60,8 +60,8 @@ Result<std::string> given_token(const std::string& file, const Interrupt& interr
   }
   const auto fits = [](char c) { return c > ' ' && c <= '~'; };
   if (token.size() > most_token_bytes || !std::ranges::all_of(token, fits))
-    return usage_error("{}: is no token: it is one word of at most {} letters, digits and signs", name,
-                       most_token_bytes);
+    return usage_error("{}: does not hold a token, which is one word of at most {} letters, digits and signs",
+                       name, most_token_bytes);
   return token;
 }
 

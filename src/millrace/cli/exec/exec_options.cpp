@@ -42,10 +42,9 @@ Result<placement::Policy> parse_cpu_lists(std::string_view text, const machine::
     const std::string_view part = text.substr(0, text.find(';'));
     auto list = machine::CpuSet::parse(part);
     if (!list || list->empty())
-      return usage_error(
-          "--policy cpus=: '{}' is no list of CPUs such as 0-3,8; lists for one thread each in "
-          "turn are separated by ';'",
-          part);
+      return usage_error("--policy cpus=: '{}' is not a list of CPUs such as 0-3,8; separate the lists of "
+                         "different threads by ';'",
+                         part);
     if (!allowed.contains_all(*list)) return not_allowed("--policy cpus=", *list, allowed);
     lists.push_back(std::move(*list));
     if (part.size() == text.size()) return placement::cpu_list_policy(std::move(lists));
@@ -93,7 +92,7 @@ Status set_policy(const std::string& name, RunSettings& settings) {
     return {};
   }
   return usage_error(
-      "unknown policy '{}'; there are auto, none, one-to-one, main-least-loaded, spread, compact, "
+      "unknown policy '{}'; the policies are auto, none, one-to-one, main-least-loaded, spread, compact, "
       "llc, cpus=LIST, rules=FILE, and shared objects (FILE.so)",
       name);
 }
@@ -105,7 +104,7 @@ Status set_units(const ExecOptions& options, RunSettings& settings) {
   if (mode == modes.end()) return usage_error("--units wants auto, workover or off, not '{}'", options.units);
   settings.units = *mode;
   if (options.learn && settings.units != UnitsMode::off)
-    return usage_error("--units observes one run; leave it out where --learn makes many");
+    return usage_error("--units observes one run, but --learn makes many; leave one of them out");
   if (settings.units != UnitsMode::workover) return {};
   if (settings.policy_name != "auto" && settings.policy_name != "none")
     return usage_error(
@@ -203,8 +202,7 @@ Result<RunSettings> to_settings(const ExecOptions& options) {
     if (*options.priority < placement::lowest_nice || *options.priority > placement::highest_nice)
       return usage_error("--priority wants a nice value from -20 to 19, not {}", *options.priority);
     if (options.learn)
-      return usage_error(
-          "--priority is for following one program; leave it out where --learn makes many runs");
+      return usage_error("--priority is for one run, but --learn makes many; leave one of them out");
     settings.own_nice = options.priority;
   }
   const auto way = placement::parse_birth_way(options.birth);

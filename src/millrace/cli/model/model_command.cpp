@@ -70,7 +70,7 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
   for (const std::string& name : options.strategies) {
     const auto strategy = model::strategy_of(name);
     if (!strategy)
-      return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
+      return usage_error("{} is not a strategy; use pools, oversubscribed, collapsed or stealing",
                          in_quotes(name));
     question.strategies.push_back(*strategy);
   }

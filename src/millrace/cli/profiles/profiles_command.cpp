@@ -83,7 +83,7 @@ Status clear(std::optional<std::int64_t> id) {
 
 Status export_to(const std::string& file, bool overwrite) {
   if (const auto path = tuning::default_profile_path(); path && is_same_file(file, path->string()))
-    return usage_error("{}: is where the profiles are kept; give another file", file);
+    return usage_error("{}: is the file of the profiles themselves; give another file", file);
   auto store = open_store();
   if (!store) return std::unexpected(store.error());
   const auto profiles = store->list();

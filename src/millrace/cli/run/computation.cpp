@@ -55,7 +55,7 @@ Status check_computation(const run::RunOptions& options) {
   if (!options.output.empty() && options.output != "null")
     return usage_error("{} looks at computation alone and writes nothing; leave out -o", mode);
   if (options.count && !options.report.empty())
-    return usage_error("--count prints what it counts and makes no report; leave out --report");
+    return usage_error("--count prints its result and makes no report; leave out --report");
   for (const auto& [option, given] : {std::pair{"--at", !options.changes.empty()},
                                       {"--start", !options.start.empty()},
                                       {"--end", !options.end.empty()},

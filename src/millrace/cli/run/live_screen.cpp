@@ -47,7 +47,7 @@ attr_t attributes_of(report::LiveSpan::Style style) {
 
 Result<std::unique_ptr<LiveScreen>> LiveScreen::open() {
   if (isatty(STDERR_FILENO) != 1)
-    return usage_error("--live draws on the terminal of standard error, which is none here; leave it out");
+    return usage_error("--live needs a terminal on standard error; leave it out");
   std::unique_ptr<LiveScreen> live(new LiveScreen());
   live->output_.reset(open_terminal("w"));
   live->input_.reset(open_terminal("r"));

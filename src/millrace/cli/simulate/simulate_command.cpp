@@ -56,7 +56,7 @@ Status run_simulate(const SimulateOptions& options) {
   if (!cores) return std::unexpected(cores.error());
   const auto strategy = model::strategy_of(options.strategy);
   if (!strategy)
-    return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
+    return usage_error("{} is not a strategy; use pools, oversubscribed, collapsed or stealing",
                        in_quotes(options.strategy));
   const auto report = model::answer(
       *pipeline, {.cores = *cores,

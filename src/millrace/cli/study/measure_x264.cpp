@@ -72,7 +72,7 @@ Result<report::EncoderObservations> measure_x264(const EncoderRequest& request,
                                                  const Interrupt& interrupt) {
   if (!request.clips.empty() && request.clips.size() != 2)
     return usage_error(
-        "x264 is studied on two clips, a small and a large one; give both to --clips, or none");
+        "the x264 study needs two clips, a small and a large one; give both to --clips, or neither");
   if (!is_installed("x264"))
     return usage_error("the study of x264 needs that program: install it (Debian: apt install x264)");
   const auto scratch = ScratchFolder::make();

@@ -54,8 +54,8 @@ Status write_results(const StudyOptions& options, const std::string& page,
 }
 
 std::unexpected<Error> not_together(const std::string& name, const std::string& first) {
-  return usage_error("{} is no study that goes on one page with {}; see: millrace study list",
-                     in_quotes(name), in_quotes(first));
+  return usage_error("{} cannot be on one page with {}; see: millrace study list", in_quotes(name),
+                     in_quotes(first));
 }
 
 void tell_where(const StudyOptions& options) {

@@ -89,8 +89,7 @@ Result<Endpoint> parse_endpoint(std::string_view text, std::string_view what) {
   const bool bracketed = host.starts_with('[') && host.ends_with(']');
   if (bracketed) host = host.substr(1, host.size() - 2);
   if (!port || *port < 0 || *port > 65535 || host.empty() || (!bracketed && host.contains(':')))
-    return usage_error("{} {} is no place to be reached at; write HOST:PORT, as 127.0.0.1:7272", what,
-                       in_quotes(text));
+    return usage_error("{} {} is not HOST:PORT; write it like 127.0.0.1:7272", what, in_quotes(text));
   return Endpoint{std::string(host), *port};
 }
 

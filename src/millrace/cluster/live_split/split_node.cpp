@@ -84,8 +84,8 @@ class SplitNode {
         return {};
       }
       if (now_ns() >= until && !options_.stay)
-        return failure("there is no head at {} ({}); millrace cut is one", to_string(options_.head),
-                       there.error().message);
+        return failure("no live split listens at {} ({}); start one with millrace cut",
+                       to_string(options_.head), there.error().message);
       pollfd waited{wake_.descriptor(), POLLIN, 0};
       poll(&waited, 1, head_rest_ms);
     }

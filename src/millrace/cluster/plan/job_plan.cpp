@@ -164,7 +164,7 @@ std::string digest_of(const JobPlan& plan) {
 Result<JobPlan> parse_plan(std::string_view text, const std::string& name) {
   const Json json = Json::parse(text, nullptr, false);
   const bool ours = json.is_object() && json.contains("schema") && json["schema"] == schema;
-  if (!ours) return usage_error("{}: is no plan; millrace plan makes one", name);
+  if (!ours) return usage_error("{}: is not a plan; millrace plan makes one", name);
   if (!json.contains("version") || json["version"] != schema_version)
     return usage_error("{}: is a plan of another version of millrace; make it again", name);
   try {

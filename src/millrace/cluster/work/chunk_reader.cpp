@@ -84,8 +84,9 @@ class ChunkReader final : public FrameReader {
     }
     before_ = *frame->timestamp < time_due() && !in_step_;
     if (before_) return "";
-    return fmt::format("frame {} should be shown at {}, what is decoded at {} (units of {}/{} s)", due(),
-                       time_due(), *frame->timestamp, plan_.time_base_numerator, plan_.time_base_denominator);
+    return fmt::format(
+        "frame {} should be shown at {}, but the decoded one is shown at {} (units of {}/{} s)", due(),
+        time_due(), *frame->timestamp, plan_.time_base_numerator, plan_.time_base_denominator);
   }
 
   [[nodiscard]] Result<std::optional<Frame>> deliver(Frame frame) {

@@ -34,7 +34,7 @@ Status check_no_link(const std::string& folder, std::int64_t chunk) {
   std::error_code ignored;
   for (const std::string& name : {part_file(folder, chunk), record_file(folder, chunk)})
     if (std::filesystem::is_symlink(std::filesystem::symlink_status(name, ignored)))
-      return usage_error("{}: is a link, and parts are written through none; remove it", name);
+      return usage_error("{}: is a link, and parts are not written through links; remove it", name);
   return {};
 }
 

@@ -56,7 +56,7 @@ Status check_input(const std::string& input) {
   if (input == "-") return usage_error("standard input cannot be cut into chunks; give a file");
   std::error_code ignored;
   if (std::filesystem::exists(input, ignored) && !is_file(input))
-    return usage_error("{}: is no file, so that it cannot be cut into chunks", input);
+    return usage_error("{}: is not a regular file, so it cannot be divided into chunks", input);
   return {};
 }
 

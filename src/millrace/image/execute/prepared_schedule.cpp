@@ -108,7 +108,7 @@ Status PreparedSchedule::make_runners(std::size_t most_bytes) {
         const std::size_t all_bytes = bytes() / runners_.size() * frames;
         const std::string needed = bytes_text(static_cast<double>(all_bytes));
         runners_.clear();
-        return failure("{} of {} frames in flight needs {} of memory, more than half of what is to be had",
+        return failure("{} of {} frames in flight needs {} of memory, more than half of the available memory",
                        name_of(schedule_.structure), frames, needed);
       }
     }

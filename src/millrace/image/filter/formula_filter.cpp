@@ -53,7 +53,7 @@ Status check_list(const FormulaFilterDraft& draft) {
       return usage_error("filter {}: the list {} is not its last parameter", draft.name,
                          in_quotes(parameter.name));
     if (parameter.fallback)
-      return usage_error("filter {}: the list {} has a default; lists have none", draft.name,
+      return usage_error("filter {}: the list {} has a default value; lists cannot have one", draft.name,
                          in_quotes(parameter.name));
   }
   if (draft.table.size() > most_table_numbers)
@@ -300,7 +300,7 @@ FilterRef kept_with_frames(FormulaFilterDraft draft) {
 
 Result<FilterRef> make_formula_filter(FormulaFilterDraft draft) {
   if (!is_name(draft.name))
-    return usage_error("{} is no name for a filter; use lower case letters, digits and '_'",
+    return usage_error("{} is not a valid name of a filter; use lower case letters, digits and '_'",
                        in_quotes(draft.name));
   for (const FormulaParameter& parameter : draft.parameters) {
     if (Status possible = check_parameter(draft, parameter); !possible)

@@ -307,7 +307,7 @@ TEST(FormulaFilters, SayWhatIsWrongWithTheirSizeListOrFrames) {
                 draft.parameters[0].type = ParameterType::list;
                 draft.parameters[0].fallback = 1;
               }),
-              HasSubstr("lists have none"));
+              HasSubstr("lists cannot have one"));
   EXPECT_THAT(refusal([](auto& draft) {
                 draft.parameters[0].type = ParameterType::list;
                 draft.parameters.push_back({.name = "t"});
@@ -325,9 +325,9 @@ TEST(FormulaFilters, SayWhatIsWrongWithThem) {
     return made ? std::string() : made.error().message;
   };
   EXPECT_EQ(refusal([](auto&) {}), "");
-  EXPECT_THAT(refusal([](auto& draft) { draft.name = "Mine"; }), HasSubstr("'Mine' is no name"));
-  EXPECT_THAT(refusal([](auto& draft) { draft.name = "a|b"; }), HasSubstr("is no name"));
-  EXPECT_THAT(refusal([](auto& draft) { draft.parameters[0].name = ""; }), HasSubstr("is no name"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.name = "Mine"; }), HasSubstr("'Mine' is not a valid name"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.name = "a|b"; }), HasSubstr("is not a valid name"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.parameters[0].name = ""; }), HasSubstr("is not a valid name"));
   EXPECT_THAT(refusal([](auto& draft) { draft.parameters[0].maximum = -1; }), HasSubstr("no range"));
   EXPECT_THAT(refusal([](auto& draft) { draft.parameters[0].maximum = INFINITY; }), HasSubstr("no range"));
   EXPECT_THAT(refusal([](auto& draft) { draft.parameters[0].fallback = 2; }), HasSubstr("default outside"));

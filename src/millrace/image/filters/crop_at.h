@@ -38,7 +38,7 @@ struct CropAt {
                          kept(values[1], values[3], input.luma.height, input.frame_step_y)};
     if (values[0] + values[2] > input.luma.width || values[1] + values[3] > input.luma.height ||
         kept_size.pixels() == 0) {
-      return usage_error("crop_at({}, {}, {}, {}): this is no part of a {}x{} frame{}", values[0], values[1],
+      return usage_error("crop_at({}, {}, {}, {}): lies outside a {}x{} frame{}", values[0], values[1],
                          values[2], values[3], input.luma.width, input.luma.height,
                          kept_size.pixels() == 0 ? " with whole chroma samples" : "");
     }

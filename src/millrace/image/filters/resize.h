@@ -49,7 +49,7 @@ struct Resize {
   static Result<PlaneGeometry> output(const PlaneGeometry& input, const ParameterValues& values) {
     Size luma{static_cast<int>(values[0]), static_cast<int>(values[1])};
     if (luma.width == 0 && luma.height == 0)
-      return usage_error("resize: give a width, a height or both; 0 stands for the one that follows");
+      return usage_error("resize: give a width, a height or both; 0 means that it follows from the other");
     if (luma.height == 0)
       luma.height = in_proportion(input.luma.height, values[0] / input.luma.width, input.frame_step_y);
     if (luma.width == 0)

@@ -45,7 +45,7 @@ Result<std::optional<Message>> take_message(std::vector<std::byte>& received) {
   std::memcpy(&header, received.data(), sizeof(header));
   if (header.magic != expected.magic || header.kind > static_cast<std::uint32_t>(MessageKind::refusal) ||
       header.body_bytes > most_message_bytes)
-    return failure("what came is no message of a kernel compiler");
+    return failure("the kernel compiler sent an invalid message");
   if (received.size() < sizeof(header) + header.body_bytes) return std::nullopt;
   const auto begin = received.begin() + sizeof(header);
   const auto end = begin + header.body_bytes;

@@ -145,7 +145,7 @@ class ElfLoader {
       if (((header.sh_flags & SHF_WRITE) != 0 && !relocated_only) || (header.sh_flags & SHF_TLS) != 0)
         return failure("the ELF object has variables, in its section {}", section.name);
       if (header.sh_type != SHT_NOBITS && !contents(header))
-        return failure("damaged ELF object: a section ends behind its end");
+        return failure("damaged ELF object: a section extends past its end");
     }
     for (const bool code : {true, false}) {
       for (Section& section : sections_) {

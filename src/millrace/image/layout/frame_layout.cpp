@@ -75,7 +75,7 @@ Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFo
                                   Samples samples, const std::optional<video::FrameFormat>& second,
                                   const video::SampleForms& made) {
   if (!second && reads_second(pipeline))
-    return usage_error("the pipeline reads a second video ('second'), and there is none here; `millrace run "
+    return usage_error("the pipeline reads a second video ('second'), but only one is given; `millrace run "
                        "PIPELINE FIRST SECOND` takes two");
   FrameLayout frame{.input = format, .second = second, .output = format, .planes = {}, .sources = {{}}};
   PlaneRequest request{.planes = planes,

@@ -32,7 +32,8 @@ Result<Pipeline> load_pipeline(std::string_view argument, const std::stop_token&
   if (argument.starts_with('@')) {
     const auto* const preset = std::ranges::find(paper_pipelines, argument, &Preset::name);
     if (preset != paper_pipelines.end()) return parse_pipeline(preset->text);
-    return usage_error("unknown preset {}; the presets are {} to {}, each of which stands alone",
+    return usage_error("unknown preset {}; the presets are {} to {}, and a pipeline is either one of them or "
+                       "a list of filters",
                        in_quotes(argument), paper_pipelines.front().name, paper_pipelines.back().name);
   }
   if (argument.ends_with(".toml")) return read_pipeline_toml(std::string(argument), stop, own);

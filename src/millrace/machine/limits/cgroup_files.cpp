@@ -117,7 +117,7 @@ Result<std::optional<double>> parse_cfs_quota(std::string_view quota_us, std::st
   const auto quota = positive_number(quota_words[0]);
   if (!quota) return failure("\"{}\" is neither a quota in microseconds nor -1", quota_words[0]);
   const auto period = period_words.size() == 1 ? positive_number(period_words[0]) : std::nullopt;
-  if (!period) return failure("the quota has no period in microseconds beside it");
+  if (!period) return failure("the quota has no period in microseconds");
   return std::optional(*quota / *period);
 }
 

@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"[counters]\ninterval = 0\n", "counters.interval must be a number of seconds"},
         Wrong{"[counters]\nusage = {fp = \"a\"}\n", "counters.usage.fp uses 'a', which counters.events"},
         Wrong{"[counters]\nusage = {fp = \"1 +\"}\n", "counters.usage.fp: the formula '1 +'"},
-        Wrong{"[counters]\nusage = {gpu = \"1\"}\n", "counters.usage.'gpu' is no unit"},
+        Wrong{"[counters]\nusage = {gpu = \"1\"}\n", "counters.usage.'gpu' is not a unit"},
         Wrong{"[counters]\nevents = {\"a-b\" = \"X\"}\n", "counters.events.'a-b' is no name"},
         Wrong{"[counters]\nevents = {a = 1}\n", "must be text in quotes"},
         Wrong{"family = \n", "not valid TOML"}, Wrong{"[units]\n", "not valid TOML"}));

@@ -208,7 +208,7 @@ class UnitTraitsReader {
     const auto usage = [&](std::string_view name, const toml::node& value, CounterFormula formula) -> Status {
       const auto unit = shared_unit_of(name);
       if (!unit)
-        return error(value, fmt::format("counters.usage.{} is no unit; there are {}", in_quotes(name),
+        return error(value, fmt::format("counters.usage.{} is not a unit; there are {}", in_quotes(name),
                                         list_of(unit_names)));
       counters.usage.emplace_back(*unit, std::move(formula));
       return {};

@@ -14,8 +14,7 @@ Status check(const ClusterCase& cluster) {
     return usage_error("{} chunks; simulate 1 to {}", job.chunks, most_chunks);
   if (!(job.work > 0)) return usage_error("a chunk takes more than 0 seconds of work");
   if (!(job.variation >= 0 && job.variation <= 3)) return usage_error("a variation is from 0 to 3");
-  if (cluster.machines.empty())
-    return usage_error("there are no machines; write [[machine]] before each kind");
+  if (cluster.machines.empty()) return usage_error("no machine is given; write [[machine]] before each kind");
   int count = 0;
   for (const ClusterMachines& kind : cluster.machines) {
     if (!(kind.speed > 0)) return usage_error("machine {}: a speed is more than 0", in_quotes(kind.name));

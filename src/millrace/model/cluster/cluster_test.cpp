@@ -149,7 +149,7 @@ TEST(ClusterToml, NamesTheLineAndTheWayOut) {
       {"[job]\nwork = -1\n", "f.toml:2: work must be a number from 0"},
       {"[job]\nwork = 0\n[[machine]]\n", "more than 0 seconds"},
       {"[job]\nsizes = 3\n", "sizes must be a list"},
-      {"[job]\n", "there are no machines"},
+      {"[job]\n", "no machine is given"},
       {"machine = 3\n[job]\n", "f.toml:1: "},
       {"[job]\n[[machine]]\nspeed = 0\n", "a speed is more than 0"},
       {"[job]\nspeculation = 1\n", "true or false"},

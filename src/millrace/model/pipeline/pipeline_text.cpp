@@ -98,7 +98,7 @@ class StageReader {
   }
 
   Status number(const Word& key, double& into, double least, double most) {
-    if (next_ == words_.size()) return at(key, fmt::format("{} needs a number behind it", key.text));
+    if (next_ == words_.size()) return at(key, fmt::format("{} must be followed by a number", key.text));
     const Word& word = words_[next_++];
     const auto value = parse_share(word.text);
     if (!value || *value < least || *value > most) {

@@ -68,7 +68,7 @@ std::string_view to_string(PaperCase which) {
 Result<PaperCase> paper_case_of(std::string_view name) {
   for (const PaperCase which : all_paper_cases)
     if (name == to_string(which)) return which;
-  return usage_error("{} is no case of the paper's; use closed, open, stealing or ideal", in_quotes(name));
+  return usage_error("{} is not a case of the paper's; use closed, open, stealing or ideal", in_quotes(name));
 }
 
 std::vector<paper::Station> paper_stations(const Pipeline& pipeline, int threads) {

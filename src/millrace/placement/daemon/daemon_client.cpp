@@ -130,7 +130,7 @@ Result<nlohmann::json> DaemonClient::ask(std::string_view method, const nlohmann
   const auto line = receive();
   if (!line) return std::unexpected(sent ? line.error() : sent.error());
   const auto reply = nlohmann::json::parse(*line, nullptr, false);
-  if (!reply.is_object()) return failure("the daemon answers what is no JSON object");
+  if (!reply.is_object()) return failure("the daemon's answer is not a JSON object");
   const auto parameter = reply.find("parameters");
   const auto own = parameter != reply.end() && parameter->is_object() ? *parameter : nlohmann::json::object();
   if (!reply.contains("error")) return own;

@@ -184,7 +184,7 @@ TEST_F(UnitDaemonTest, TellsAnewWhatToUndoWhereThatWasRemoved) {
   daemon_->tick(now_ns() + 2'000'000'000);
   EXPECT_EQ(mask_of(one), all);
   EXPECT_EQ(mask_of(other), all);
-  EXPECT_THAT(only_program()["trouble"].get<std::string>(), HasSubstr("state' is no folder"));
+  EXPECT_THAT(only_program()["trouble"].get<std::string>(), HasSubstr("state' is not a folder"));
   EXPECT_THAT(only_program()["reason"].get<std::string>(),
               HasSubstr("Only observed: what would be changed could not be undone"));
   EXPECT_EQ(only_program()["state"], "observed");

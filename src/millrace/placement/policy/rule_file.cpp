@@ -97,11 +97,10 @@ Result<std::vector<Rule>> parse_rules(std::string_view text) {
     }
     if (!words) continue;
     if (rule.cpus.empty() && !rule.scheduling_class && !rule.slice_ns)
-      return usage_error("line {}: says which threads, but not what they get: cpus=, class= or slice=",
-                         number);
+      return usage_error("line {}: names threads but no setting; add cpus=, class= or slice=", number);
     rules.push_back(std::move(rule));
   }
-  if (rules.empty()) return usage_error("there is no rule in it");
+  if (rules.empty()) return usage_error("it has no rule");
   return rules;
 }
 

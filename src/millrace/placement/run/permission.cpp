@@ -40,7 +40,7 @@ Status may_trace() {
   // There is no process 0, so a process that may trace gets ESRCH. A system call filter gives another error.
   constexpr pid_t nobody = 0;
   if (ptrace(PTRACE_SEIZE, nobody, nullptr, nullptr) != 0 && errno != ESRCH)
-    return failure("ptrace is not permitted here: {} (a filter of system calls, as of containers)",
+    return failure("ptrace is not permitted here: {} (by a system call filter, as in containers)",
                    system_reason(errno));
   // Yama's values: 2 needs CAP_SYS_PTRACE, 3 forbids tracing.
   constexpr int privileged = 2;

@@ -31,7 +31,7 @@ ProgramMemory::ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& 
   plan_ = parse_plan((*profile)->plan);
   if (plan_ && !may_be_candidate(*plan_)) {
     notes.push_back(
-        fmt::format("what is stored for it ({}) is nothing that is learnt: not followed", to_string(*plan_)));
+        fmt::format("the stored plan ({}) is not one that is learnt; it is ignored", to_string(*plan_)));
     plan_.reset();
   }
   // Most of what a plan gains on an idle machine is lost next to other programs. Batch threads wait where
@@ -39,7 +39,7 @@ ProgramMemory::ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& 
   // idle machine.
   if (plan_ && !plan_->untouched() && others_are_running(allowed_)) {
     notes.push_back(
-        fmt::format("other programs are running: what was learnt ({}) is not followed, nor anything stored",
+        fmt::format("other programs are running, so the learnt plan ({}) is not used and nothing is stored",
                     to_string(*plan_)));
     plan_.reset();
     key_.reset();
@@ -52,8 +52,8 @@ void ProgramMemory::keep(Summary& summary) {
       machine::parse_load(processor_times_, read_system_file(processor_times_file).value_or(""));
   const double others = taken_share(loads, allowed_, summary.seconds, summary.cpu_seconds);
   if (others > most_for_others) {
-    summary.notes.push_back(fmt::format(
-        "other programs took {:.0f} % of the CPUs: nothing is stored of what was found", 100 * others));
+    summary.notes.push_back(
+        fmt::format("other programs took {:.0f} % of the CPUs, so the result is not stored", 100 * others));
     return;
   }
   tuning::Profile profile{.plan = to_string(summary.plan)};

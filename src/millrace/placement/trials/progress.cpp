@@ -46,7 +46,7 @@ Result<ReportReader> ReportReader::make(const std::string& pattern) {
   options.set_encoding(re2::RE2::Options::EncodingLatin1);
   auto compiled = std::make_unique<re2::RE2>(pattern, options);
   if (!compiled->ok())
-    return usage_error("'{}' is no regular expression: {}; see docs/exec.md for examples", pattern,
+    return usage_error("'{}' is not a regular expression: {}; see docs/exec.md for examples", pattern,
                        compiled->error());
   return ReportReader(std::move(compiled));
 }

@@ -320,8 +320,8 @@ Result<RunDocument> read_run_document(const nlohmann::json& json, std::string na
   document.frames = whole(json, "frames");
   document.wall_seconds = number(json, "wall_seconds");
   if (document.pipeline.empty() || document.frames < 1 || !(document.wall_seconds > 0))
-    return failure("{}: is no record of a run, nor what `millrace status --json` prints; write one with "
-                   "'millrace run ... --json FILE'",
+    return failure("{}: is neither a record of a run nor output of `millrace status --json`; write a record "
+                   "with 'millrace run ... --json FILE'",
                    document.name);
   document.command = read_command(json);
   document.input_format = text(json, "input_format");

@@ -228,7 +228,7 @@ TEST(RunPage, IsMadeOfAnythingThatCallsItselfARecord) {
   EXPECT_GT(made, 500);
   EXPECT_FALSE(read_run_document(json::array(), "x"));
   EXPECT_THAT(read_run_document(json{{"pipeline", "blur"}}, "x").error().message,
-              HasSubstr("no record of a run"));
+              HasSubstr("neither a record of a run"));
 }
 
 TEST(RunPage, StaysBelowHalfAMegabyteHoweverMuchThereIs) {

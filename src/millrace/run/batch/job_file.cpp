@@ -168,7 +168,7 @@ class JsonJob final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   static constexpr const char* no_object =
-      R"(is no JSON object; write one for each job on a line of its own, as {"input": "a.mp4", "pipeline": "@A"})";
+      R"(is not a JSON object; write one for each job on a line of its own, as {"input": "a.mp4", "pipeline": "@A"})";
 
   Words& words_;
   std::span<const std::string_view> keys_;

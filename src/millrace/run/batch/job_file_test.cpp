@@ -88,7 +88,7 @@ TEST_P(BadJson, IsNamedWithItsLine) {
 INSTANTIATE_TEST_SUITE_P(
     Files, BadJson,
     ::testing::Values(Bad{"", "jobs: holds no job"}, Bad{"\n \n", "jobs: holds no job"},
-                      Bad{"{}\n[1]", "jobs:2: is no JSON object"},
+                      Bad{"{}\n[1]", "jobs:2: is not a JSON object"},
                       Bad{"{\"input\": \"a\"", "jobs:1: is no JSON"},
                       Bad{"{\"intput\": \"a\"}", "jobs:1: a job has no 'intput'; did you mean 'input'?"},
                       Bad{"{\"input\": null}", "jobs:1: input must be"},
@@ -96,8 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"{\"input\": [[\"a\"]]}", "jobs:1: input must be"},
                       Bad{"{\"input\": \"a\", \"crf\": 1, \"input\": \"b\"}", "jobs:1: input is given twice"},
                       Bad{R"({"input": ["a", "b\u0000.mp4"]})", "jobs:1: input holds a NUL character"},
-                      Bad{"3", "jobs:1: is no JSON object"}, Bad{"{} {}", "jobs:1: is no JSON object"},
-                      Bad{"{\"input\": \"\xff\"}", "jobs:1: is no JSON object"}));
+                      Bad{"3", "jobs:1: is not a JSON object"}, Bad{"{} {}", "jobs:1: is not a JSON object"},
+                      Bad{"{\"input\": \"\xff\"}", "jobs:1: is not a JSON object"}));
 
 // Reading it completely first would take gigabytes.
 TEST(JobFile, ALineThatIsNestedWithoutEndIsRefusedAtItsBeginning) {

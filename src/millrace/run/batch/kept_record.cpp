@@ -154,7 +154,8 @@ Status KeptRecord::read() {
   const bool there = stat(path().c_str(), &status) == 0;
   const auto text = text_of(path());
   if (!text)
-    return failure("{}; it says what is done: without --resume all is done again", text.error().message);
+    return failure("{}; this record says which jobs are done; without --resume all jobs are done again",
+                   text.error().message);
   const std::scoped_lock lock(mutex_);
   read_bytes_ = take_in(*text);
   read_inode_ = there ? status.st_ino : 0;
@@ -221,7 +222,7 @@ Status KeptRecord::note_done(const std::string& output_name, const JobIdentity& 
 }
 
 std::unexpected<Error> KeptRecord::cannot_keep(int error) const {
-  return failure("cannot keep what is done in '{}': {}", path().string(), system_reason(error));
+  return failure("cannot write the record of finished jobs '{}': {}", path().string(), system_reason(error));
 }
 
 // Flushes the record first, so that a finished output is always known as ours.
@@ -243,7 +244,8 @@ Result<KeptRecord::Opened> KeptRecord::open() const {
                       ::open(path().c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666))};
     if (!record.file.is_open()) return cannot_keep(errno);
     if (!record.file.is_regular_file())
-      return failure("cannot keep what is done in '{}': it is no file", path().string());
+      return failure("cannot write the record of finished jobs '{}': it is not a regular file",
+                     path().string());
     // Without locks, at worst a line is lost and its job is done again.
     record.locked = lock_byte(record.file.get(), record_lock, patience) == 0;
     struct stat here{};

@@ -166,7 +166,7 @@ Result<std::int64_t> parse_bitrate(const std::string& text) {
   const std::string unit = text.substr(digits);
   const double factor = unit.empty() ? 1 : unit == "k" || unit == "K" ? 1e3 : unit == "M" ? 1e6 : 0;
   if (!number || !(*number * factor >= 1) || *number * factor > 1e12)
-    return usage_error("--bitrate {} is no number of bits a second; write 800k or 5M", in_quotes(text));
+    return usage_error("--bitrate {} is not a number of bits per second; write 800k or 5M", in_quotes(text));
   return static_cast<std::int64_t>(*number * factor);
 }
 
@@ -178,7 +178,7 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_encoder_options(c
     const std::string word = text.substr(from, to - from);
     const std::size_t equals = word.find('=');
     if (equals == 0 || equals == std::string::npos)
-      return usage_error("--encoder-options {} is no name=value; write bf=2,g=50, for example",
+      return usage_error("--encoder-options {} is not a list of name=value; write bf=2,g=50, for example",
                          in_quotes(word));
     options.emplace_back(word.substr(0, equals), word.substr(equals + 1));
     from = to + 1;
@@ -236,7 +236,7 @@ Status choose_part(const RunOptions& options, VideoRunOptions& run) {
     *time = *parsed;
   }
   if (run.end && *run.end <= run.start.value_or(0))
-    return usage_error("--end {} is not behind --start {}; nothing lies between them", options.end,
+    return usage_error("--end {} is not later than --start {}", options.end,
                        options.start.empty() ? "0" : options.start);
   return {};
 }

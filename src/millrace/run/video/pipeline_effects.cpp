@@ -49,10 +49,9 @@ Status check_fields(const image::Pipeline& pipeline, const video::FrameFormat& i
   if (!input.is_interlaced()) return {};
   const image::Filter* const filter = row_mixing_filter(pipeline, image::plane_geometry(input, 0));
   if (filter == nullptr) return {};
-  return usage_error(
-      "{}: is interlaced, and {} would mix the rows of its two fields; put 'deinterlace' before it, "
-      "or where the video is progressive after all give --treat-as-progressive",
-      name, filter->name);
+  return usage_error("{}: is interlaced, and {} would mix the rows of its two fields; put 'deinterlace' "
+                     "before it, or give --treat-as-progressive if the flag is wrong",
+                     name, filter->name);
 }
 
 Status check_frame_fields(const image::Pipeline& pipeline, const video::FrameFormat& input,
@@ -61,8 +60,7 @@ Status check_frame_fields(const image::Pipeline& pipeline, const video::FrameFor
   if (!fields) return {};
   if (const image::Filter* const filter = row_mixing_filter(pipeline, image::plane_geometry(input, 0)))
     return failure("{}: frame {}: is interlaced, unlike the first one, and {} would mix the rows of its two "
-                   "fields; put 'deinterlace' before it, or where the video is progressive after all give "
-                   "--treat-as-progressive",
+                   "fields; put 'deinterlace' before it, or give --treat-as-progressive if the flag is wrong",
                    name, frame.index, filter->name);
   const bool bottom = *fields == video::FieldOrder::bottom_first;
   const bool taken_for_bottom = input.field_order == video::FieldOrder::bottom_first;

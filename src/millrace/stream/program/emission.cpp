@@ -12,9 +12,9 @@ std::uint32_t Emission::port_destination(const PortPlace& port) const {
         "emits into port '{}', which is landed in another stream; give each stream a port of its own",
         port.name));
   if (port.stage <= static_cast<int>(token_->position))
-    throw std::logic_error(fmt::format(
-        "emits into port '{}', which is not landed behind it in this stream; land it further down",
-        port.name));
+    throw std::logic_error(fmt::format("emits into port '{}', which no later branch of this stream receives; "
+                                       "add the branch after this stage",
+                                       port.name));
   return static_cast<std::uint32_t>(port.stage);
 }
 

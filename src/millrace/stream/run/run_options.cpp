@@ -35,7 +35,7 @@ Result<Strategy> parse_strategy(std::string_view name) {
     if (name == known_name) return strategy;
     known.push_back(known_name);
   }
-  return usage_error("'{}' is no strategy; use one of {}", name, fmt::join(known, ", "));
+  return usage_error("'{}' is not a strategy; use one of {}", name, fmt::join(known, ", "));
 }
 
 std::span<const Strategy> all_strategies() { return strategies; }

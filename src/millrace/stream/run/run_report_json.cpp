@@ -24,7 +24,7 @@ constexpr int version = 1;
 class Reader {
  public:
   Reader(const json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) problem_ = fmt::format("{} is no JSON object", where_);
+    if (!object.is_object()) problem_ = fmt::format("{} is not a JSON object", where_);
   }
 
   template <class T> void read(const char* name, T& value) {

@@ -71,7 +71,7 @@ int empty_damaged(const fs::path& path, int patience_ms, fs::path& aside, std::s
     return SQLITE_CANTOPEN;
   }
   if (!S_ISREG(status.st_mode) || status.st_size > most_bytes) {
-    reason = S_ISREG(status.st_mode) ? "it is far larger than any store" : "it is no regular file";
+    reason = S_ISREG(status.st_mode) ? "it is far larger than any store" : "it is not a regular file";
     return SQLITE_CANTOPEN;
   }
   sqlite3* database = nullptr;

@@ -26,7 +26,7 @@ std::string keep_file_private(int folder, const std::string& name, const std::fi
   if (fstatat(folder, name.c_str(), &status, 0) != 0) return "";
   if (status.st_uid != geteuid()) return foreign(path / name, status.st_uid);
   // Opening a pipe may block forever, and a device cannot hold a store.
-  if (!S_ISREG(status.st_mode)) return fmt::format("'{}' is no regular file", (path / name).string());
+  if (!S_ISREG(status.st_mode)) return fmt::format("'{}' is not a regular file", (path / name).string());
   struct stat named{};
   const bool link =
       fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(named.st_mode);

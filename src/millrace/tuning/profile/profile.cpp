@@ -63,7 +63,7 @@ std::string to_text(const Profile& profile) {
 Result<Profile> parse_profile(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object())
-    return failure("a stored profile is no JSON object; clear the profiles to be rid of it");
+    return failure("a stored profile is not a JSON object; remove it with 'millrace profiles clear'");
   const auto found = json.find("version");
   if (found == json.end() || *found != version) {
     return failure("a stored profile is of version {}, not {}; it is ignored",
@@ -77,7 +77,8 @@ Result<Profile> parse_profile(std::string_view text) {
   Profile profile{.plan = plan->get<std::string>()};
   for (const nlohmann::json& entry : *costs) {
     const auto cost = parse_cost(entry);
-    if (!cost) return failure("a stored profile has a cost that is none; clear the profiles to be rid of it");
+    if (!cost)
+      return failure("a stored profile has an invalid cost; remove it with 'millrace profiles clear'");
     profile.costs.push_back(*cost);
   }
   return profile;

@@ -81,9 +81,9 @@ Result<std::vector<KeyedProfile>> parse_profiles(std::string_view text, const st
   for (const Json& each : json["profiles"]) {
     auto keyed = keyed_profile_from(each);
     if (!keyed)
-      return usage_error("{}: its profile {} is none that millrace profiles export writes; nothing is taken "
-                         "from the file",
-                         name, profiles.size() + 1);
+      return usage_error(
+          "{}: its profile {} was not written by 'millrace profiles export'; nothing was imported", name,
+          profiles.size() + 1);
     profiles.push_back(*std::move(keyed));
   }
   return profiles;

@@ -314,7 +314,7 @@ TEST_F(ProfileStoreTest, WhatIsFarLargerThanAnyStoreOrALinkIsLeftAlone) {
   const fs::path target = folder_.path() / "notes.txt";
   std::ofstream(target) << "no database, but somebody's notes" << std::string(600, '.');
   fs::create_symlink(target, path_);
-  EXPECT_THAT(ProfileStore::open(path_).warning(), HasSubstr("no regular file"));
+  EXPECT_THAT(ProfileStore::open(path_).warning(), HasSubstr("not a regular file"));
   EXPECT_EQ(fs::file_size(target), 633U);
 }
 
@@ -401,7 +401,7 @@ TEST_F(ProfileStoreTest, AProfileOfAnotherVersionIsIgnoredListedAndReplaced) {
 TEST_F(ProfileStoreTest, WithoutAPlaceToWriteItWarnsOnceAndKeepsNothing) {
   std::ofstream(folder_ / "file") << "in the way of a directory";
   ProfileStore store = ProfileStore::open(folder_ / "file/profiles.db");
-  EXPECT_THAT(store.trouble(), HasSubstr("file' is no folder"));
+  EXPECT_THAT(store.trouble(), HasSubstr("file' is not a folder"));
   EXPECT_THAT(store.trouble(), Not(HasSubstr("going on")));
   EXPECT_EQ(store.warning(), store.trouble() + "; going on without");
   EXPECT_FALSE(store.usable());
@@ -577,7 +577,7 @@ TEST_F(ProfileStoreTest, DoesWithoutWhereSomethingElseHasItsNames) {
         ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
       ProfileStore store = ProfileStore::open(path_);
       EXPECT_FALSE(store.usable());
-      EXPECT_THAT(store.warning(), AllOf(HasSubstr(name.string()), HasSubstr("no regular file")));
+      EXPECT_THAT(store.warning(), AllOf(HasSubstr(name.string()), HasSubstr("not a regular file")));
       EXPECT_TRUE(store.save(key(1), profile(1)));
       fs::remove(name);
       fs::remove(path_);

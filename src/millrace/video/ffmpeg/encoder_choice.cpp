@@ -72,7 +72,7 @@ Status check_encoder_options(std::string_view output, const Codec& kind, const A
                          kind.encoder, in_quotes(name), did_you_mean(name, names), kind.encoder);
     if (av_opt_set(context.get(), name.c_str(), value.c_str(), AV_OPT_SEARCH_CHILDREN) < 0)
       return usage_error(
-          "{}: {} is no value for the option {} of the encoder {}; 'ffmpeg -h encoder={}' says which are",
+          "{}: '{}' is not a value of the option {} of the encoder {}; 'ffmpeg -h encoder={}' lists them",
           output, in_quotes(value), in_quotes(name), kind.encoder, kind.encoder);
   }
   return {};

@@ -208,10 +208,9 @@ class FfmpegReader final : public FrameReader {
       const FrameFormat own = std::exchange(format_, earlier_->format);
       if (own.width != format_.width || own.height != format_.height || own.chroma != format_.chroma ||
           own.bits != format_.bits)
-        return failure(
-            "{}: is {}, and the pictures before it are {}; give pictures of one size, and where their "
-            "samples differ a --format",
-            name(), to_string(own), to_string(format_));
+        return failure("{}: is {}, but the pictures before it are {}; give pictures of one size, and "
+                       "--format if their samples differ",
+                       name(), to_string(own), to_string(format_));
       index_ = earlier_->count;
     }
     if (!properties.empty()) properties_ = std::make_shared<const Properties>(std::move(properties));

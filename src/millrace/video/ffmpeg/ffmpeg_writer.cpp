@@ -348,7 +348,8 @@ class FfmpegWriter final : public FrameWriter {
 
   [[nodiscard]] Status drain() {
     const int sent = avcodec_send_frame(encoder_.get(), nullptr);
-    if (sent < 0) return failure("{}: encoding failed at its end ({})", name(), ffmpeg_message(sent));
+    if (sent < 0)
+      return failure("{}: encoding failed at the end of the file ({})", name(), ffmpeg_message(sent));
     return mux_packets();
   }
 

@@ -93,7 +93,7 @@ int NamedFiles::close(AVFormatContext* context, AVIOContext* io) {
 Result<std::unique_ptr<InputFile>> NamedFiles::open(const std::string& url) const {
   const std::string& name = file_.name();
   const auto refused = [&] {
-    return failure("{}: names {} to be read, which is no file in its own folder and is not opened; give the "
+    return failure("{}: refers to {}, which is not a file in the same folder and is not opened; give the "
                    "video itself, or fetch it first",
                    name, in_quotes(url));
   };

@@ -434,10 +434,9 @@ Result<bool> PictureDecoder::ended() {
   if (nothing && losses_.damaged == 0 && end_number() == 1)  // usually a still picture
     return failure("{}: its only picture cannot be decoded; it is damaged or truncated", demuxer_.name());
   if (nothing && losses_.damaged == 0)
-    return failure(
-        "{}: none of its {} pictures can be decoded: they refer to others from before the file begins, and "
-        "there is no key frame; give the video from a key frame on",
-        demuxer_.name(), end_number());
+    return failure("{}: none of its {} pictures can be decoded: they refer to frames before the beginning of "
+                   "the file, and there is no keyframe; give the video from a keyframe on",
+                   demuxer_.name(), end_number());
   if (nothing && is_animated_webp_) return damaged("");
   if (nothing) return failure("{}: every picture is damaged: {}", demuxer_.name(), losses_.first_damage);
   return false;
@@ -451,7 +450,7 @@ std::unexpected<Error> PictureDecoder::damaged(const std::string& what) const {
         demuxer_.name());
   if (const auto& error = demuxer_.read_error())
     return std::unexpected(Error{error->kind, fmt::format("frame {}: {}", delivered_, error->message)});
-  return failure("{}: frame {}: is damaged or truncated: {}; --on-damage skip goes on behind it",
+  return failure("{}: frame {}: is damaged or truncated: {}; --on-damage skip continues after it",
                  demuxer_.name(), delivered_, what);
 }
 

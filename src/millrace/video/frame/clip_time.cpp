@@ -53,7 +53,7 @@ std::optional<std::int64_t> parse(std::string_view text) {
 
 Result<std::int64_t> parse_clip_time(std::string_view text, std::string_view name) {
   if (const auto time = parse(text)) return *time;
-  return usage_error("{} {} is no time; write seconds, as 12.5, or hours, minutes and seconds, as 0:01:30.25",
+  return usage_error("{} {} is not a time; write seconds (12.5), or hours, minutes and seconds (0:01:30.25)",
                      name, in_quotes(text));
 }
 

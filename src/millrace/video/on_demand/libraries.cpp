@@ -94,7 +94,7 @@ std::unexpected<Error> too_few(const Addresses& addresses) {
 std::unexpected<Error> cannot_load(const char* reason) {
   // Check again, because other threads may have used address space since the first check.
   if (const Addresses now = addresses(); !enough(now)) return too_few(now);
-  return failure("FFmpeg cannot be loaded: {}; .y4m files need none of it", reason);
+  return failure("FFmpeg cannot be loaded: {}; only .y4m files work without it", reason);
 }
 
 // If a process were forked while another thread loads libraries, the child could load none. So a fork waits
