@@ -80,8 +80,7 @@ Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_tok
       run.limited.emplace(stage.options.limit, limits.alone);
     }
     run.admits = run.in_order || run.arrivals || run.limited;
-    // A call that waits must not keep an earlier item from the stage, or neither would go on.
-    run.holds_back = !(run.arrivals || run.limited) || stage.ordinal == program.ordinals;
+    run.keeps_none_out = !(run.arrivals || run.limited) || stage.ordinal == program.ordinals;
   }
 }
 
@@ -507,30 +506,38 @@ void Engine::hand_on(Context& context) {
     out.give_up();
     throw std::runtime_error("the stream has ended before this output");
   }
-  if (!context.helper || !run.holds_back) {
+  if (!context.helper || !may_wait(token, run)) {
     const std::size_t most = std::max(limits_.byte_budget, least_kept) / store_.token_bytes();
     if (out.count() < most) return;
     throw std::length_error(
         fmt::format("hands on more than {} outputs in one call, which are kept until it returns; {}, or "
                     "raise byte_budget",
                     most,
-                    context.helper ? "make them in a stage in order, or in a parallel one without a limit"
+                    context.helper ? "make the stage one in order, or a parallel one without a limit"
                                    : "use another strategy than 'tbb'"));
   }
   if (!token.window) open_window(token, run, context);
-  const std::uint64_t count = out.count() - out.handed_on();
-  context.meter(token.position).items_out += count;
-  pass_through_window(token, out.take_children(), count, context);
-
-  Emission::Suspended suspended(out);
   // The items that the thread runs meanwhile must not go on with the source's next one.
   const bool kept = std::exchange(context.keeps_source, false);
-  const std::int64_t begun = traced() ? now_ns() : 0;
-  context.helper->share(context);
-  await_room(token, context);
-  if (begun != 0) suspended.was_away(now_ns() - begun);
+  // More than one batch if the call could not wait before.
+  while (out.kept() >= batch_) {
+    context.meter(token.position).items_out += batch_;
+    pass_through_window(token, out.take_children(batch_), batch_, context);
+    Emission::Suspended suspended(out);
+    const std::int64_t begun = traced() ? now_ns() : 0;
+    context.helper->share(context);
+    await_room(token, context);
+    if (begun != 0) suspended.was_away(now_ns() - begun);
+  }
   context.keeps_source = kept;
   context.calls(static_cast<std::int32_t>(token.position) + 1);
+}
+
+// A call that waits must not keep an earlier item from its stage, or neither would go on. If the next stage
+// in order has come to this item, no earlier item will enter the stage any more.
+bool Engine::may_wait(const Token& token, const StageRun& run) const {
+  return run.keeps_none_out || token.window ||
+         stages_[ordered_[token.next_ordinal]].in_order->is_turn_of(token);
 }
 
 void Engine::open_window(Token& token, const StageRun& run, Context& context) {
@@ -572,8 +579,8 @@ void Engine::pass_through_window(Token& token, TokenList children, std::uint64_t
 
 void Engine::close_window(Token& token, Context& context) {
   Emission& out = context.emission_;
-  const std::uint64_t count = out.count() - out.handed_on();
-  if (count != 0) pass_through_window(token, out.take_children(), count, context);
+  if (const std::size_t count = out.kept(); count != 0)
+    pass_through_window(token, out.take_children(count), count, context);
   const auto release_hold = [&](Token* held) { release(held, context); };
   for (std::uint32_t ordinal = token.first_ordinal; ordinal < program_->ordinals; ++ordinal) {
     InOrderStage& stage = *stages_[ordered_[ordinal]].in_order;

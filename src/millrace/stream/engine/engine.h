@@ -166,7 +166,8 @@ class Engine final : private Waits::Run {
     bool maps = false;       // most calls are StageFunction::map()
     std::uint8_t moves = 1;  // the output is in the other area than the item
     bool blocking = false;
-    bool holds_back = false;  // calls may wait for room for more outputs
+    // A call that waits for room keeps no earlier item from the stage.
+    bool keeps_none_out = false;
     std::uint32_t next = 0;
     std::uint32_t ordinal = 0;
     const Stage* stage = nullptr;
@@ -209,6 +210,7 @@ class Engine final : private Waits::Run {
   void split(Token& token, Context& context);
   // The outputs of a call that go on before it has returned. See README.md.
   void hand_on(Context& context);
+  [[nodiscard]] bool may_wait(const Token& token, const StageRun& run) const;
   void open_window(Token& token, const StageRun& run, Context& context);
   void pass_through_window(Token& token, TokenList children, std::uint64_t count, Context& context);
   void close_window(Token& token, Context& context);

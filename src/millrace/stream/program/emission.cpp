@@ -30,7 +30,7 @@ void* Emission::place_further(std::uint32_t destination) {
     program_->stages[first_destination_].input.relocate(token_->other_area(), first->item());
     first->has_item = true;
   }
-  if (count_ - handed_on_ >= batch_) relay_->hand_on(*this);
+  if (kept() >= batch_) relay_->hand_on(*this);
   return new_child(destination)->item();
 }
 

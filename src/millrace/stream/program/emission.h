@@ -28,8 +28,8 @@ class MILLRACE_EXPORT Emission {
   class Relay {
    public:
     // Called before the call of `emission` makes another output, if it keeps `batch` outputs or more. Takes
-    // the children and returns when there is room for as many again, or leaves them there. May throw, which
-    // fails the call.
+    // children and returns when there is room for a batch more, or leaves them there. May throw, which fails
+    // the call.
     virtual void hand_on(Emission& emission) = 0;
 
    protected:
@@ -109,20 +109,27 @@ class MILLRACE_EXPORT Emission {
 
   // For a Relay: the token of the call.
   [[nodiscard]] Token& token() { return *token_; }
-  // Takes the children.
-  [[nodiscard]] TokenList take_children() {
-    handed_on_ = count_;
-    return std::exchange(children_, {});
+  // How many children there are.
+  [[nodiscard]] std::size_t kept() const { return count_ - handed_on_; }
+  // Takes the first `count` children.
+  [[nodiscard]] TokenList take_children(std::size_t count) {
+    TokenList taken;
+    for (handed_on_ += count; count != 0; --count)
+      taken.push_back(children_.pop_front());
+    return taken;
   }
   // Lets the thread make other calls for the lifetime of this object.
   class Suspended {
    public:
     explicit Suspended(Emission& emission)
         : emission_(&emission), token_(emission.token_), next_(emission.next_), count_(emission.count_),
-          ends_stream_(emission.ends_stream_), away_ns_(emission.away_ns_) {}
+          handed_on_(emission.handed_on_), ends_stream_(emission.ends_stream_), away_ns_(emission.away_ns_),
+          children_(std::exchange(emission.children_, {})) {}
     ~Suspended() {
       emission_->begin(*token_, next_);
-      emission_->count_ = emission_->handed_on_ = count_;
+      emission_->count_ = count_;
+      emission_->handed_on_ = handed_on_;
+      emission_->children_ = std::move(children_);
       emission_->ends_stream_ = ends_stream_;
       emission_->away_ns_ = away_ns_;
     }
@@ -135,8 +142,10 @@ class MILLRACE_EXPORT Emission {
     Token* token_;
     std::uint32_t next_;
     std::size_t count_;
+    std::size_t handed_on_;
     bool ends_stream_;
     std::int64_t away_ns_;
+    TokenList children_;
   };
 
  private:

@@ -20,9 +20,9 @@ namespace millrace::stream {
 // also with the same function if the stage is parallel, so hold no lock and use no thread-local variable
 // across emit(). If the stream has ended before the next output, emit() throws, which ends the call.
 //
-// Some calls keep all outputs until they return, and fail if these exceed both the byte budget and 256 MiB:
-// those of stages that take items as they come or have a limit, if a stage in order follows, and all calls
-// with the strategy `tbb`.
+// Some calls keep their outputs instead, and fail if these exceed both the byte budget and 256 MiB: all calls
+// with the strategy `tbb`; and calls of stages that take items as they come or have a limit, if a stage in
+// order follows, while earlier items may still enter the stage.
 template <class U> class Output {
  public:
   explicit Output(Emission& emission) : emission_(&emission) {}
