@@ -1,9 +1,12 @@
 #include "millrace/machine/limits/open_cpus.h"
 
 #include "millrace/base/system_file.h"
+#include "millrace/base/take_word.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -29,6 +32,15 @@ CpuSet open_cpus(pid_t process, const std::filesystem::path& root) {
 
 CpuSet open_cpus_of_group(const std::filesystem::path& folder) {
   return within_cpuset(cpus_online("/"), read_cpuset_of_group(folder));
+}
+
+CpuSet whole_mask(pid_t thread) {
+  constexpr std::string_view field = "\nCpus_allowed_list:";
+  const std::string status = read_system_file(fmt::format("/proc/{}/status", thread)).value_or("");
+  const std::size_t found = status.find(field);
+  if (found == std::string::npos) return {};
+  std::string_view rest = std::string_view(status).substr(found + field.size());
+  return CpuSet::parse(take_word(rest)).value_or(CpuSet());
 }
 
 const CpuSet& every_cpu() {

@@ -17,6 +17,11 @@ namespace millrace::machine {
 // The same for a control group, given its folder.
 [[nodiscard]] MILLRACE_EXPORT CpuSet open_cpus_of_group(const std::filesystem::path& folder);
 
+// A thread's affinity mask together with CPUs that are offline, or are going offline or coming online at this
+// moment. thread_affinity() leaves these out, because the scheduler does not use them. A CPU that is going
+// offline is missing there while it is still open. Empty if /proc is unreadable or the thread is gone.
+[[nodiscard]] MILLRACE_EXPORT CpuSet whole_mask(pid_t thread);
+
 // Every CPU number that a kernel may have. Setting this mask removes a thread's own restriction: the kernel
 // grants every CPU in the cpuset and follows later changes of the cpuset.
 [[nodiscard]] MILLRACE_EXPORT const CpuSet& every_cpu();

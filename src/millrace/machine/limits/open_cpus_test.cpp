@@ -52,5 +52,14 @@ TEST(OpenCpus, AreWhatAThreadHasThatAsksForEveryCpu) {
   EXPECT_EQ(*granted, open_cpus(getpid()));
 }
 
+TEST(WholeMask, IsTheThreadsMaskWhileNoCpuComesOrGoes) {
+  const CpuSet first = current_thread_affinity()->first(1);
+  const AffinityGuard guard;
+  EXPECT_EQ(whole_mask(gettid()) & open_cpus(getpid()), current_thread_affinity().value());
+  ASSERT_TRUE(bind_current_thread(first));
+  EXPECT_EQ(whole_mask(gettid()), first);
+  EXPECT_EQ(whole_mask(-1), CpuSet());
+}
+
 }  // namespace
 }  // namespace millrace::machine

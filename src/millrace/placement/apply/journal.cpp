@@ -275,6 +275,21 @@ Restored restore_when_locked(int folder, const std::string& name, int lock, Birt
   return restored;
 }
 
+// `set`: what was given, as JournalContent or Given.
+template <typename Set>
+Outcome restore_as(pid_t thread, const Original& original, const Set& set, const CpuSet& open) {
+  const auto now = read_original(thread);
+  if (!now) return Outcome::unchanged;
+  Aspects given = given_of(*now, set, open);
+  if (!given.mask && !open.empty()) {
+    // A CPU of a given mask may be going offline or coming online at this moment, and so be missing in it.
+    Original whole = *now;
+    whole.mask = machine::whole_mask(thread) & open;
+    if (whole.mask != now->mask && !whole.mask.empty()) given = given_of(whole, set, open);
+  }
+  return give_back(thread, *now, original, given, open);
+}
+
 }  // namespace
 
 Result<Original> read_original(pid_t thread) {
@@ -308,13 +323,11 @@ Given given_to(const Original& original, const Original& last) {
 
 Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content,
                        const CpuSet& open) {
-  const auto now = read_original(thread);
-  return now ? give_back(thread, *now, original, given_of(*now, content, open), open) : Outcome::unchanged;
+  return restore_as(thread, original, content, open);
 }
 
 Outcome restore_thread(pid_t thread, const Original& original, const Given& given, const CpuSet& open) {
-  const auto now = read_original(thread);
-  return now ? give_back(thread, *now, original, given_of(*now, given, open), open) : Outcome::unchanged;
+  return restore_as(thread, original, given, open);
 }
 
 Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content) {

@@ -44,15 +44,26 @@ bool is_made_of(const CpuSet& asked, const CpuSet& seen, const CpuSet& open) {
   return !open.empty() && seen == confined(asked, open);
 }
 
-MaskChanger who_changed(const MaskHistory& history, KernelMasks kernel) {
-  const auto& [asked, had, open_then, seen, open_now] = history;
+namespace {
+
+MaskChanger who_changed_at_rest(const MaskHistory& history, KernelMasks kernel) {
+  const auto& [asked, had, open_then, seen, open_now, open_changed, whole] = history;
   if (seen == had) return MaskChanger::nobody;
   if (seen.empty() || is_made_of(asked, seen, open_now)) return MaskChanger::kernel;
-  if (open_then == open_now || seen != open_now) return MaskChanger::program;
+  if ((open_then == open_now && !open_changed) || seen != open_now) return MaskChanger::program;
   // The thread has all open CPUs, after those changed. This is the result if the kernel has forgotten the
   // request. A kernel that remembers also forgets when the last CPU of a mask goes offline; from then on the
   // mask is all open CPUs.
   return kernel == KernelMasks::forgets || had == open_then ? MaskChanger::kernel : MaskChanger::program;
+}
+
+}  // namespace
+
+MaskChanger who_changed(const MaskHistory& history, KernelMasks kernel) {
+  const MaskChanger changer = who_changed_at_rest(history, kernel);
+  if (changer != MaskChanger::program || history.whole.empty()) return changer;
+  const bool at_rest = (history.whole & history.open_now) == history.seen;
+  return at_rest ? changer : MaskChanger::not_known_yet;
 }
 
 CpuSet to_give_back(const CpuSet& original, bool any_cpu, const CpuSet& open_now) {

@@ -28,11 +28,15 @@ struct MaskHistory {
   machine::CpuSet asked;  // the latest request to the kernel; machine::every_cpu() for a thread that has no
                           // mask of its own
   machine::CpuSet had;    // the mask when its origin was last known, ...
-  machine::CpuSet open_then;  // ... and what was open then
-  machine::CpuSet seen;       // the mask now, ...
-  machine::CpuSet open_now;   // ... and what is open now
+  machine::CpuSet open_then;   // ... and what was open then
+  machine::CpuSet seen;        // the mask now, ...
+  machine::CpuSet open_now;    // ... and what is open now
+  bool open_changed = false;   // other CPUs than then have been open meanwhile, even if not now
+  machine::CpuSet whole = {};  // machine::whole_mask(); empty: not read
 };
-enum class MaskChanger { nobody, kernel, program };
+// not_known_yet: CPUs are going offline or coming online at this moment, which the kernel does in steps. Ask
+// again soon, with the same history. It is never returned if `whole` is empty.
+enum class MaskChanger { nobody, kernel, program, not_known_yet };
 [[nodiscard]] MaskChanger who_changed(const MaskHistory& history, KernelMasks kernel);
 
 // Returns what the kernel makes of a requested mask if only `open` is open.

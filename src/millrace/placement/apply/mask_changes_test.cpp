@@ -37,6 +37,11 @@ struct ModelKernel {
   bool awake = true;
   CpuSet cpuset = CpuSet::range(0, cpus - 1);
   CpuSet online = CpuSet::range(0, cpus - 1);
+  // The scheduler and the cpusets learn at other times than /sys that a CPU has come or is going.
+  CpuSet active = online;
+  CpuSet known_to_cpusets = online;
+  // Before Linux 6.9, cpusets learn it from a queue, after all others.
+  bool by_queue = false;
 
   struct Thread {
     CpuSet mask = CpuSet::range(0, cpus - 1);
@@ -44,21 +49,22 @@ struct ModelKernel {
   };
   std::vector<Thread> threads = {};
 
-  [[nodiscard]] CpuSet open() const { return root_group ? online : cpuset & online; }
-  [[nodiscard]] CpuSet seen(std::size_t thread) const { return threads[thread].mask & online; }
+  [[nodiscard]] CpuSet effective() const { return cpuset & known_to_cpusets; }
+  [[nodiscard]] CpuSet open() const { return root_group ? online : effective() & online; }
+  [[nodiscard]] CpuSet seen(std::size_t thread) const { return threads[thread].mask & active; }
   bool ask(std::size_t number, const CpuSet& mask) {
     if (!mask.intersects(open())) return false;
     Thread& thread = threads[number];
     thread.asked = mask;
-    thread.mask = root_group ? mask & CpuSet::range(0, cpus - 1) : mask & open();
+    thread.mask = root_group ? mask & CpuSet::range(0, cpus - 1) : mask & effective();
     return true;
   }
   void confine_all() {
     if (root_group) return;
     for (Thread& thread : threads) {
       const bool remembered =
-          kind == KernelMasks::remembers && thread.asked && thread.asked->intersects(open());
-      thread.mask = remembered ? *thread.asked & open() : open();
+          kind == KernelMasks::remembers && thread.asked && thread.asked->intersects(effective());
+      thread.mask = remembered ? *thread.asked & effective() : effective();
     }
   }
   // Returns false if nothing changes.
@@ -68,17 +74,35 @@ struct ModelKernel {
     confine_all();
     return true;
   }
-  bool switch_cpu(int cpu) {
-    CpuSet next = online;
-    next.contains(cpu) ? next.erase(cpu) : next.insert(cpu);
-    if (next.empty() || (!root_group && !next.intersects(cpuset))) return false;
-    const CpuSet before = open();
-    online = next;
+  void activate(const CpuSet& next) {
+    active = next;
     for (Thread& thread : threads)
-      if (awake && !thread.mask.intersects(online))
-        thread = {.mask = root_group ? CpuSet::range(0, cpus - 1) : open(), .asked = {}};
-    if (open() != before) confine_all();
-    return true;
+      if (awake && !thread.mask.intersects(active))
+        thread = {.mask = root_group ? CpuSet::range(0, cpus - 1) : cpuset, .asked = {}};
+  }
+  void tell_cpusets(const CpuSet& next) {
+    const CpuSet before = effective();
+    known_to_cpusets = next;
+    if (effective() != before) confine_all();
+  }
+  using Step = std::function<void(ModelKernel&)>;
+  // The steps in which a CPU goes offline or comes online; none if it may not.
+  [[nodiscard]] std::vector<Step> steps_to_switch(int cpu) const {
+    CpuSet next = online;
+    const bool goes = next.contains(cpu);
+    goes ? next.erase(cpu) : next.insert(cpu);
+    if (next.empty() || (!root_group && !next.intersects(cpuset))) return {};
+    const Step shows = [next](ModelKernel& kernel) { kernel.online = next; };
+    const Step schedules = [next](ModelKernel& kernel) { kernel.activate(next); };
+    const Step confines = [next](ModelKernel& kernel) { kernel.tell_cpusets(next); };
+    if (!goes) return {shows, schedules, confines};
+    return by_queue ? std::vector{schedules, shows, confines} : std::vector{schedules, confines, shows};
+  }
+  bool switch_cpu(int cpu) {
+    const std::vector<Step> steps = steps_to_switch(cpu);
+    for (const Step& step : steps)
+      step(*this);
+    return !steps.empty();
   }
 };
 
@@ -115,16 +139,33 @@ struct Watched {
   CpuSet asked;
   CpuSet had;
   CpuSet open_then;
+  bool open_changed = false;
   MaskChanger look(const ModelKernel& kernel) {
     const MaskHistory history{.asked = asked,
                               .had = had,
                               .open_then = open_then,
                               .seen = kernel.seen(0),
-                              .open_now = kernel.open()};
+                              .open_now = kernel.open(),
+                              .open_changed = open_changed,
+                              .whole = kernel.threads[0].mask};
     const MaskChanger changer = who_changed(history, kernel.kind);
-    had = history.seen;
-    open_then = history.open_now;
+    if (changer == MaskChanger::kernel) {
+      had = history.seen;
+      open_then = history.open_now;
+      open_changed = false;
+    } else {
+      open_changed = open_changed || open_then != history.open_now;
+    }
     return changer;
+  }
+  // As millrace does once the kernel has changed a mask.
+  void ask_again(ModelKernel& kernel) {
+    const CpuSet mask = asked == machine::every_cpu() ? asked : confined(asked, kernel.open());
+    if (!kernel.ask(0, mask)) return;
+    asked = mask;
+    had = kernel.seen(0);
+    open_then = kernel.open();
+    open_changed = false;
   }
 };
 
@@ -153,6 +194,53 @@ TEST(MaskChanges, AreTheKernelsWhateverBecomesOfCpusetsAndCpus) {
       ModelKernel placed = kernel;
       ASSERT_TRUE(placed.ask(0, mask));
       look_after_events(placed, {mask, placed.seen(0), placed.open()}, 3);
+    }
+  });
+}
+
+// Looks after some steps of up to `most` CPUs that come or go one after the other.
+void look_between_steps(const ModelKernel& kernel, const Watched& watched, int most) {
+  if (most == 0) return;
+  for (int cpu = 0; cpu < cpus; ++cpu) {
+    const auto steps = kernel.steps_to_switch(cpu);
+    // After every subset of the steps, and after the last.
+    for (unsigned looks = 0; looks < 1U << steps.size(); ++looks) {
+      ModelKernel next = kernel;
+      Watched looked = watched;
+      MaskChanger changer = MaskChanger::nobody;
+      for (std::size_t step = 0; step < steps.size(); ++step) {
+        steps[step](next);
+        const bool last = step + 1 == steps.size();
+        if ((looks >> step & 1U) == 0 && !last) continue;
+        changer = looked.look(next);
+        ASSERT_NE(changer, MaskChanger::program)
+            << "CPU " << cpu << " after step " << step << ": asked " << looked.asked.to_string() << " seen "
+            << next.seen(0).to_string() << " of " << next.open().to_string()
+            << (next.root_group ? " in the root group" : "") << (next.awake ? " awake" : "")
+            << (next.by_queue ? " by queue" : "") << (next.kind == KernelMasks::forgets ? " forgets" : "");
+        if (changer == MaskChanger::kernel) looked.ask_again(next);
+      }
+      EXPECT_NE(changer, MaskChanger::not_known_yet) << "CPU " << cpu << " has long come or gone";
+      look_between_steps(next, looked, most - 1);
+    }
+  }
+}
+
+// In a cpuset, a kernel that forgets masks takes them away once more at the end, when the thread may have
+// been given a new one. ThreadRegister then goes by several threads losing theirs at once.
+TEST(MaskChanges, AreNotTakenForTheProgramsWhileACpuComesOrGoes) {
+  on_all_kernels([](const ModelKernel& fresh) {
+    if (fresh.kind == KernelMasks::forgets && !fresh.root_group) return;
+    for (const bool by_queue : {false, true}) {
+      ModelKernel kernel = fresh;
+      kernel.by_queue = by_queue;
+      kernel.threads.resize(1);
+      look_between_steps(kernel, {machine::every_cpu(), kernel.seen(0), kernel.open()}, 2);
+      for (const CpuSet& mask : all_sets()) {
+        ModelKernel placed = kernel;
+        ASSERT_TRUE(placed.ask(0, mask));
+        look_between_steps(placed, {mask, placed.seen(0), placed.open()}, 2);
+      }
     }
   });
 }

@@ -21,6 +21,7 @@ struct ChangedThread {
   // has its original mask.
   machine::CpuSet asked = {};
   machine::CpuSet open = {};  // the CPUs open to it when `last` was read; empty: not known
+  bool open_changed = false;  // other CPUs have been open since
   // The kernel has derived another mask from the requested one, which it may remember: request it again.
   bool confined = false;
   void has_taken(const machine::CpuSet& mask) { last.mask = asked = mask; }

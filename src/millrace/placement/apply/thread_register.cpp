@@ -22,7 +22,7 @@ constexpr int migrations_read_at_once = 2;
 ThreadRegister::ThreadRegister(MachineState machine_state, Policy policy, Journal& journal)
     : machine_state_(std::move(machine_state)), policy_(std::move(policy)), journal_(&journal),
       changer_(journal), given_at_start_(machine_state_.allowed),
-      open_to_([](pid_t process) { return machine::open_cpus(process); }) {}
+      open_to_([](pid_t process) { return machine::open_cpus(process); }), whole_mask_(machine::whole_mask) {}
 
 std::pair<ThreadRegister::Process*, ThreadRegister::Thread*> ThreadRegister::find(pid_t thread) {
   const auto owner = owner_.find(thread);
@@ -92,6 +92,11 @@ void ThreadRegister::ask_open(std::function<CpuSet(pid_t)> asked, KernelMasks ke
   kernel_masks_ = kernel;
 }
 
+void ThreadRegister::ask_whole_mask(std::function<CpuSet(pid_t)> asked) {
+  const std::scoped_lock lock(mutex_);
+  whole_mask_ = std::move(asked);
+}
+
 CpuSet ThreadRegister::allowed() const {
   const std::scoped_lock lock(mutex_);
   return machine_state_.allowed;
@@ -102,8 +107,10 @@ void ThreadRegister::note_open(Process& process, const CpuSet& open) {
   if (open.empty() || open == process.open) return;
   const CpuSet then = std::exchange(process.open, open);
   if (process.original.any_cpu) process.original.mask = open;
-  for (auto& [number, thread] : process.threads)
+  for (auto& [number, thread] : process.threads) {
+    thread.state.open_changed = true;
     if (thread.state.original.any_cpu) thread.state.original.mask = open;
+  }
   if (then.empty() || then != program_open_) return;
   // The program's first process, or one that is confined like it.
   program_open_ = open;
@@ -125,40 +132,79 @@ bool ThreadRegister::find_open() {
 }
 
 // True if the kernel changed the thread's mask to `now` because other CPUs are open to it. If so, it records
-// that and schedules a new plan for the thread.
+// that and schedules a new plan for the thread. While CPUs are just going offline or coming online it only
+// schedules another look.
 bool ThreadRegister::changed_by_kernel(Process& process, Thread& thread, const Original& now) {
   ChangedThread& state = thread.state;
   if (process.open.empty() || attributes_of(now) != attributes_of(state.last)) return false;
-  const auto by_kernel = [&] {
+  const auto changer = [&](const CpuSet& whole) {
     const bool own = state.last.mask == state.original.mask || state.last.mask == state.open;
     MaskHistory history{.asked = state.asked,
                         .had = state.last.mask,
                         .open_then = state.open,
                         .seen = now.mask,
-                        .open_now = process.open};
+                        .open_now = process.open,
+                        .open_changed = state.open_changed,
+                        .whole = whole};
     if (history.asked.empty())
       history.asked = own && state.original.any_cpu ? machine::every_cpu() : state.last.mask;
-    return who_changed(history, kernel_masks_) == MaskChanger::kernel;
+    return who_changed(history, kernel_masks_);
   };
-  // The open CPUs are read only on demand.
-  if (!by_kernel()) {
+  // The open CPUs and the whole mask are read only on demand.
+  if (changer({}) != MaskChanger::kernel) {
     note_open(process, open_to_(process.id.number));
-    if (!by_kernel()) return false;
+    const MaskChanger found = changer(whole_mask_(thread.state.number));
+    if (found == MaskChanger::not_known_yet) {
+      thread.new_born = true;
+      to_be_planned_ = true;
+      return true;
+    }
+    if (found != MaskChanger::kernel) return now.mask == process.open && forgotten_by_kernel(process);
   }
-  state.last.mask = now.mask;
-  state.open = process.open;
-  state.confined = true;
-  thread.new_born = true;
-  to_be_planned_ = true;
+  take_kernels(process, thread, now.mask);
   return true;
 }
 
+void ThreadRegister::take_kernels(const Process& process, Thread& thread, const CpuSet& mask) {
+  thread.state.last.mask = mask;
+  thread.state.open = process.open;
+  thread.state.open_changed = false;
+  thread.state.confined = true;
+  thread.new_born = true;
+  to_be_planned_ = true;
+}
+
+// Before Linux 6.2, each change of a cpuset makes the kernel forget the masks of all its threads, even if the
+// change has been undone by now. A program hardly gives all CPUs to several threads between two looks.
+bool ThreadRegister::forgotten_by_kernel(Process& process) {
+  if (kernel_masks_ != KernelMasks::forgets) return false;
+  std::vector<Thread*> changed;
+  for (auto& [id, thread] : process.threads) {
+    const auto now = read_original(id);
+    if (!now || process.left_alone.contains(id)) continue;
+    if (now->mask != process.open || attributes_of(*now) != attributes_of(thread.state.last)) return false;
+    if (thread.state.last.mask != now->mask) changed.push_back(&thread);
+  }
+  constexpr std::size_t several = 2;
+  if (changed.size() < several) return false;
+  for (Thread* thread : changed)
+    take_kernels(process, *thread, process.open);
+  return true;
+}
+
+// A CPU that is going offline or coming online at this moment is missing in a mask but still, or already,
+// open. Puts it into the mask.
+void ThreadRegister::settle_mask(pid_t thread, const CpuSet& open, Original& now) const {
+  if (CpuSet whole = whole_mask_(thread) & open; !whole.empty()) now.mask = std::move(whole);
+}
+
 // Reads the CPUs open to a process if one of its threads was born with an unexplained mask.
-void ThreadRegister::explain_mask(Process& process, const Original& now) {
+void ThreadRegister::explain_mask(Process& process, pid_t thread, Original& now) {
   if (process.open.empty() || now.mask == process.original.mask ||
       changer_.given().before(now).mask != now.mask)
     return;
   note_open(process, open_to_(process.id.number));
+  if (now.mask != process.original.mask) settle_mask(thread, process.open, now);
 }
 
 std::optional<std::vector<double>> ThreadRegister::look_at_load() {
@@ -256,16 +302,21 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Inherited
   if (!stat) return failure("process {} is gone", number);
   auto now = read_original(number);
   if (!now) return std::unexpected(now.error());
+  // Inherited limits are known already; reading them takes a while.
+  CpuSet open = inherited && !program_open_.empty() ? program_open_ : open_to_(number);
+  if (!inherited && now->mask != open && !open.empty()) {
+    // It may have changed before the open CPUs were read.
+    if (auto again = read_original(number)) now = std::move(again);
+    if (open.contains_all(now->mask)) settle_mask(number, open, *now);
+  }
+  // Some containers show only part of the control groups; do not trust what is read there.
+  if (!open.contains_all(now->mask)) open = CpuSet();
   Origin origin =
       origin_of(*now, program_original_ ? &*program_original_ : nullptr, inherited, changer_.given());
   if (!inherited && origin.original.mask != now->mask && is_chosen_ && is_chosen_(now->mask)) {
     origin.original.mask = now->mask;
     origin.alone = true;
   }
-  // Inherited limits are known already; reading them takes a while.
-  CpuSet open = inherited && !program_open_.empty() ? program_open_ : open_to_(number);
-  // Some containers show only part of the control groups; do not trust what is read there.
-  if (!open.contains_all(now->mask)) open = CpuSet();
   if (!inherited || !program_original_)
     origin.original.any_cpu = !open.empty() && origin.original.mask == open;
   if (!program_original_) {
@@ -370,7 +421,7 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner,
   const bool took = !given.empty() && now->mask == given;
   Original without = *now;
   if (took) without.mask = process.original.mask;
-  explain_mask(process, without);
+  explain_mask(process, number, without);
   Origin origin = origin_of(without, &process.original, inherited, changer_.given());
   if (took) origin.original.mask = process.original.mask;
   if (origin.original.mask == process.original.mask) origin.original.any_cpu = process.original.any_cpu;
@@ -510,6 +561,7 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& wa
   }
   if (changer_.give(thread.state, plan)) {
     thread.state.open = process.open;
+    thread.state.open_changed = false;
     if (spawning_ != nullptr) spawning_->take_out(thread.state.number);
     return;
   }

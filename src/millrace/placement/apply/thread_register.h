@@ -94,6 +94,8 @@ class ThreadRegister {
   void watch_load();
   // For tests: replaces the source of the open CPUs (machine/limits/open_cpus.h) and the kind of kernel.
   void ask_open(std::function<machine::CpuSet(pid_t process)> asked, KernelMasks kernel);
+  // For tests: replaces machine::whole_mask().
+  void ask_whole_mask(std::function<machine::CpuSet(pid_t thread)> asked);
 
   // Returns what the thread passes on to a thread that it makes now; nothing if the thread is unknown.
   [[nodiscard]] std::optional<InheritedSettings> inherited_from(pid_t thread);
@@ -204,9 +206,12 @@ class ThreadRegister {
   void take_over_own(const Process& process, Thread& thread);
   [[nodiscard]] bool looks_after_itself(Process& process, Thread& thread);
   [[nodiscard]] bool changed_by_kernel(Process& process, Thread& thread, const Original& now);
+  void take_kernels(const Process& process, Thread& thread, const machine::CpuSet& mask);
+  [[nodiscard]] bool forgotten_by_kernel(Process& process);
   void note_open(Process& process, const machine::CpuSet& open);
   bool find_open();
-  void explain_mask(Process& process, const Original& now);
+  void settle_mask(pid_t thread, const machine::CpuSet& open, Original& now) const;
+  void explain_mask(Process& process, pid_t thread, Original& now);
   void forget_spawning();
   void place_newcomer(Process& process, Thread& thread);
   void follow_policy();
@@ -228,6 +233,7 @@ class ThreadRegister {
   machine::CpuSet given_at_start_;            // the program may use this, as far as it is open
   machine::CpuSet program_open_;  // the CPUs open to the first process, as last read; empty: not known
   std::function<machine::CpuSet(pid_t)> open_to_;
+  std::function<machine::CpuSet(pid_t)> whole_mask_;
   KernelMasks kernel_masks_ = kernel_masks();
   std::optional<LoadGauge> gauge_;
   machine::CpuSet laid_main_;            // the latest mask that main was told to take

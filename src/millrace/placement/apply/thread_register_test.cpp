@@ -598,6 +598,58 @@ TEST_P(ConfinedThreads, WhoseMaskIsTheProgramsAreLeftAloneAsBefore) {
   EXPECT_EQ(mask(), rest_);
 }
 
+// The scheduler has left the CPU already, but it is still online and in the cpuset.
+TEST_P(ConfinedThreads, AreNotTakenToHaveChosenWhileACpuIsGoingOffline) {
+  ThreadRegister threads(machine_state_, policy_of({}), journal_);
+  threads.ask_whole_mask([this](pid_t) { return all_; });
+  follow(threads, all_);
+  ASSERT_TRUE(machine::bind_thread(child_.number(), rest_));
+  look(threads);
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  EXPECT_EQ(threads.allowed(), all_);
+  becomes_open(rest_, machine::every_cpu());
+  look(threads);
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  EXPECT_EQ(threads.allowed(), rest_);
+}
+
+TEST_P(ConfinedThreads, ThatAreFoundWhileACpuIsGoingOfflineHaveNoMaskOfTheirOwn) {
+  ASSERT_TRUE(machine::bind_thread(child_.number(), rest_));
+  ThreadRegister threads(machine_state_, first_allowed(), journal_);
+  threads.ask_whole_mask([this](pid_t) { return all_; });
+  threads.ask_open([this](pid_t) { return open_; }, GetParam());
+  ASSERT_TRUE(threads.process_began(child_.number()));
+  const auto inherited = threads.inherited_from(child_.number());
+  ASSERT_TRUE(inherited);
+  EXPECT_TRUE(inherited->original.any_cpu);
+}
+
+// As if the cpuset had shrunk and grown again between two looks.
+TEST_P(ConfinedThreads, ThatLoseTheirMasksTogetherArePlacedAnewIfTheKernelForgetsMasks) {
+  const Waiting waiting(2);
+  ThreadRegister threads(machine_state_, first_allowed(), journal_);
+  threads.ask_open([this](pid_t) { return open_; }, GetParam());
+  ASSERT_TRUE(threads.process_began(getpid()));
+  for (const pid_t thread : waiting.numbers())
+    threads.thread_began(thread, getpid());
+  const auto all_have = [&](const CpuSet& mask) {
+    return std::ranges::all_of(threads.threads(),
+                               [&](pid_t thread) { return machine::thread_affinity(thread) == mask; });
+  };
+  ASSERT_TRUE(eventually([&] {
+    std::ignore = threads.observe();
+    return all_have(first_);
+  }));
+  for (const pid_t thread : threads.threads())
+    ASSERT_TRUE(machine::bind_thread(thread, all_));
+  look(threads);
+  const bool forgets = GetParam() == KernelMasks::forgets;
+  EXPECT_EQ(threads.counts().left_alone.empty(), forgets);
+  EXPECT_TRUE(all_have(forgets ? first_ : all_));
+  threads.restore();
+  EXPECT_TRUE(all_have(all_));
+}
+
 TEST_P(ConfinedThreads, HandDownWhatTheyHad) {
   ThreadRegister threads(machine_state_, first_allowed(), journal_);
   follow(threads, first_);
