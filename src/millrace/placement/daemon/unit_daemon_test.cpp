@@ -420,12 +420,17 @@ TEST_F(UnitDaemonTest, JoinsAProgramAnewThatIsConfinedOtherwise) {
   ASSERT_TRUE(watch(process.number()).contains("parameters"));
   EXPECT_EQ(only_program()["allowed"], all.to_string());
   ASSERT_TRUE(group->take_in(process.number()));
-  daemon_->tick(now_ns() + 2'000'000'000);
+  std::int64_t now = now_ns();
+  const auto a_second_later = [&] { daemon_->tick(now += 1'000'000'000); };
+  a_second_later();
+  EXPECT_EQ(only_program()["allowed"], all.to_string()) << "more may change at the same time";
+  a_second_later();
   EXPECT_EQ(only_program()["allowed"], one.to_string());
   EXPECT_EQ(only_program()["pid"], process.number());
   // The group goes on with other CPUs.
   ASSERT_TRUE(group->allow(all));
-  daemon_->tick(now_ns() + 4'000'000'000);
+  a_second_later();
+  a_second_later();
   EXPECT_EQ(only_program()["allowed"], all.to_string());
   daemon_->end();
 }

@@ -92,6 +92,8 @@ WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, b
       new WatchedProgram(std::move(start), begin_journal(state, trouble)));
   program->trouble_ = std::move(trouble);
   const pid_t process = program->start_.process;
+  // Read before the CPUs and the masks: whatever changes meanwhile is then noticed as a change.
+  program->confinement_ = program->confinement_seen_ = confinement_of(program->start_);
   auto allowed = allowed_to(program->start_);
   if (!allowed) return failure("there is no process {}", process);
   program->allowed_ = std::move(*allowed);
@@ -107,7 +109,6 @@ WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, b
     program->executes_ = exe_of(process);
     program->began_ = stat->start_time;
   }
-  program->confinement_ = confinement_of(program->start_);
   program->threads_.emplace(MachineState{.allowed = program->allowed_}, policy_of({}), program->journal_);
   program->births_.emplace(*program->threads_, nullptr);
   program->births_->follow_only([own = program.get()](pid_t born) { return own->is_own(born); });
@@ -198,9 +199,15 @@ bool WatchedProgram::gone() const {
   return !start_.cgroup.empty() && !std::filesystem::exists(start_.cgroup, error);
 }
 
-bool WatchedProgram::to_join_anew() const {
-  return journal_.is_lost() || !is_still_there() || confinement_of(start_) != confinement_ ||
-         (start_.process != 0 && exe_of(start_.process) != executes_);
+bool WatchedProgram::to_join_anew() {
+  if (journal_.is_lost() || !is_still_there() || (start_.process != 0 && exe_of(start_.process) != executes_))
+    return true;
+  // When CPUs come or go, the kernel changes the masks of a program one after the other. Some of them, read
+  // meanwhile, would look like the program's own.
+  std::string now = confinement_of(start_);
+  const bool at_rest = now == confinement_seen_;
+  confinement_seen_ = std::move(now);
+  return at_rest && confinement_seen_ != confinement_;
 }
 
 bool WatchedProgram::is_still_there() const {

@@ -80,8 +80,9 @@ class WatchedProgram {
   };
   [[nodiscard]] Judgement judgement() const;
   // True if the program must be joined anew, provided is_still_there(). Reasons: its control group or the
-  // group's open CPUs changed; it executes another program or changed its user; its journal was removed.
-  [[nodiscard]] bool to_join_anew() const;
+  // group's open CPUs changed, and have not changed again since the call before; it executes another program
+  // or changed its user; its journal was removed. Call it once a second.
+  [[nodiscard]] bool to_join_anew();
   // True if its first process is the same and still belongs to the same user, or if its group exists.
   [[nodiscard]] bool is_still_there() const;
 
@@ -93,9 +94,10 @@ class WatchedProgram {
 
   Start start_;
   std::string name_;
-  std::string confinement_;  // its control groups and their open CPUs when it was joined
-  std::string executes_;     // the executable of its first process then
-  std::uint64_t began_ = 0;  // start time of that process, see TaskStat
+  std::string confinement_;       // its control groups and their open CPUs when it was joined, ...
+  std::string confinement_seen_;  // ... and when they were last looked at
+  std::string executes_;          // the executable of its first process then
+  std::uint64_t began_ = 0;       // start time of that process, see TaskStat
   Journal journal_;
   std::string trouble_;
   machine::CpuSet allowed_;
