@@ -1,5 +1,6 @@
 # `millrace run --affinity`: every arrangement runs without --threads and gives the same output.
 # CPUs: 1 8 16
+# Kernel: linux-7
 . /cases/common.sh
 
 cd /tmp || exit

@@ -11,8 +11,7 @@ seconds() {
   cut -d. -f1 /proc/uptime
 }
 
-# within SECONDS COMMAND...: succeeds if the command succeeds in that time. It is tried at least three times. Emulated
-# machines are slow: be generous.
+# within SECONDS COMMAND...: succeeds if the command succeeds in that time. It is tried at least three times.
 within() {
   local end=$(($(seconds) + $1)) tries=0
   shift
@@ -23,7 +22,12 @@ within() {
   return 1
 }
 
-# check NAME COMMAND...: passes if the command succeeds. If not, the file "found" says what was wrong.
+# explain: prints what helps to understand a failure. A case may define its own.
+explain() {
+  :
+}
+
+# check NAME COMMAND...: passes if the command succeeds. If not, the file "found" and explain say what was wrong.
 check() {
   local name=$1
   shift
@@ -31,13 +35,14 @@ check() {
   if "$@"; then
     echo "ok $name"
   else
-    sed 's/^/  /' /tmp/found
+    { cat /tmp/found && explain; } 2>&1 | sed 's/^/  /'
     echo "not ok $name: $*"
   fi
 }
 
-# check_soon NAME COMMAND...: passes if the command succeeds within $patience seconds.
-patience=20
+# check_soon NAME COMMAND...: passes if the command succeeds within $patience seconds. Emulated machines are slow, the
+# more so beside other work: only failures take this long.
+patience=120
 check_soon() {
   local name=$1
   shift
@@ -75,6 +80,11 @@ masks_of() {
 # mask or two have the same.
 cpus_of() {
   masks "$1" | awk -v name="$2" '$1 == name {if ($2 ~ /[-,]/ || seen[$2]++) shared = 1; ++count} END {print shared ? 0 : count + 0}'
+}
+
+# none_left_alone LOG: succeeds if exec's summary in the log tells of no thread that looks after its own mask.
+none_left_alone() {
+  ! grep "left alone" "$1" >/tmp/found
 }
 
 # online CPU 0|1

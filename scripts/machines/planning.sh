@@ -9,17 +9,22 @@ all=0-$last
 begin() {
   local policy=$1
   shift
-  (in_cpuset $millrace exec --policy "$policy" -- $kinds 600 "$@" >/tmp/exec.log 2>&1) & exec=$!
-  within 20 found_program && within 10 threads_of "$program" $(($# + 1))
+  (in_cpuset $millrace exec --policy "$policy" -- $kinds 3600 "$@" >/tmp/exec.log 2>&1) & exec=$!
+  within $patience found_program && within $patience threads_of "$program" $(($# + 1))
 }
 found_program() {
   program=$(pidof kinds)
   [ -n "$program" ] && echo "$program" >/tmp/program
 }
+# end NAME: ends the program and checks that no thread was taken to look after its own mask.
 end() {
   kill -KILL "$program"
   wait $exec
   cat /tmp/exec.log
+  check "$1" none_left_alone /tmp/exec.log
+}
+explain() {
+  masks "$program"
 }
 # Prints how many CPUs the threads of a kind may use together.
 cpus_together() {
@@ -34,7 +39,7 @@ at_least() {
 }
 # Succeeds if each thread of kind sleep is pinned to its own CPU.
 each_its_own() {
-  same "$1" cpus_of "$program" sleep || { masks "$program" >>/tmp/found && return 1; }
+  same "$1" cpus_of "$program" sleep
 }
 within_cpus() {
   masks "$program" | awk '{print $2}' | tr ',-' '\n\n' | awk -v low="$1" '$1 < low {exit 1}'
@@ -49,7 +54,7 @@ check_soon compact_moved within_cpus 2
 check_soon compact_has_room_in_a_smaller_cpuset at_least 4 cpus_together sleep
 cpuset $all
 check_soon compact_has_room_again at_least 4 cpus_together sleep
-end
+end compact_leaves_none_alone
 
 begin one-to-one sleep sleep sleep
 program=$(cat /tmp/program)
@@ -65,4 +70,4 @@ check_soon one_to_one_pins_each_with_cpus_offline each_its_own 3
 online 2 1
 online 4 1
 check_soon one_to_one_pins_each_with_cpus_online_again each_its_own 3
-end
+end one_to_one_leaves_none_alone
