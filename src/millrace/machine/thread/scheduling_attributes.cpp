@@ -2,8 +2,11 @@
 
 #include "millrace/base/system_reason.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <sched.h>
 #include <system_error>
 #include <thread>
@@ -54,12 +57,65 @@ Result<KernelAttributes> read_attributes(pid_t thread) {
   return failure("cannot read how thread {} is scheduled: {}", thread, system_reason(errno));
 }
 
+// The kernel's default slice in units, for a number of online CPUs.
+int units_of_default_slice(long cpus) {
+  constexpr long most = 8;
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(std::clamp(cpus, 1L, most))));
+}
+
+struct DefaultSlice {
+  std::int64_t slice = 0;  // when it was first read
+  std::int64_t unit = 0;   // 0: not known
+  int most_units = 0;
+  // True if the kernel may have given a thread this slice by itself. Its default changes as CPUs go offline
+  // and come online, and a thread keeps the older one until it runs.
+  [[nodiscard]] bool is(std::int64_t given) const {
+    return given == slice || (unit > 0 && given % unit == 0 && given / unit <= most_units);
+  }
+};
+
+const DefaultSlice& default_slice() {
+  // Setting slice 0 gives a new thread the kernel's default, even if its parent has a custom slice.
+  static const DefaultSlice read = [] {
+    DefaultSlice found;
+    const auto find = [&found] {
+      auto own = read_attributes(0);
+      if (!own) return;
+      if (is_realtime(class_of(own->policy))) own->policy = 0;
+      own->priority = 0;
+      own->runtime = 0;
+      own->flags = 0;
+      if (syscall(SYS_sched_setattr, 0, &*own, 0) != 0) return;
+      const auto now = read_attributes(0);
+      if (!now) return;
+      found.slice = static_cast<std::int64_t>(now->runtime);
+      const int units = units_of_default_slice(sysconf(_SC_NPROCESSORS_ONLN));
+      if (found.slice % units == 0) found.unit = found.slice / units;
+      found.most_units = units_of_default_slice(sysconf(_SC_NPROCESSORS_CONF));
+    };
+    try {
+      std::thread(find).join();
+    } catch (const std::system_error&) {
+      // No thread can be created here (RLIMIT_NPROC). Use this thread's slice, which is rarely custom.
+      if (const auto own = read_attributes(0)) found.slice = static_cast<std::int64_t>(own->runtime);
+    }
+    return found;
+  }();
+  return read;
+}
+
+// Every slice that is a default is reported as default_slice_ns().
+std::int64_t slice_of(const KernelAttributes& attributes) {
+  const auto slice = static_cast<std::int64_t>(attributes.runtime);
+  return slice != 0 && default_slice().is(slice) ? default_slice().slice : slice;
+}
+
 SchedulingAttributes from_kernel(const KernelAttributes& attributes) {
   const SchedulingClass scheduling_class = class_of(attributes.policy);
   return {.scheduling_class = scheduling_class,
           .nice = attributes.nice,
           .priority = static_cast<int>(attributes.priority),
-          .slice_ns = is_fair(scheduling_class) ? static_cast<std::int64_t>(attributes.runtime) : 0,
+          .slice_ns = is_fair(scheduling_class) ? slice_of(attributes) : 0,
           .reset_on_fork = (attributes.flags & SCHED_FLAG_RESET_ON_FORK) != 0};
 }
 
@@ -129,14 +185,14 @@ Result<SchedulingAttributes> change_scheduling(pid_t thread, const SchedulingCha
   attributes->flags &= SCHED_FLAG_RESET_ON_FORK;
   attributes->priority =
       is_realtime(wanted) ? static_cast<std::uint32_t>(change.priority.value_or(1)) : std::uint32_t{0};
-  const std::int64_t default_slice = default_slice_ns();
+  const std::int64_t usual_slice = default_slice_ns();
   if (change.slice_ns) {
     if (*change.slice_ns != 0 && !is_fair(wanted))
       return usage_error("a slice belongs to the classes other and batch, not to {}", name_of(wanted));
-    if (*change.slice_ns != 0 && default_slice == 0)
+    if (*change.slice_ns != 0 && usual_slice == 0)
       return usage_error("this kernel has no slice for each thread; Linux 6.12 is the first that has");
     attributes->runtime = static_cast<std::uint64_t>(*change.slice_ns);
-  } else if (!is_fair(wanted) || attributes->runtime == static_cast<std::uint64_t>(default_slice)) {
+  } else if (!is_fair(wanted) || slice_of(*attributes) == usual_slice) {
     // Writing the default slice back would make it a custom slice.
     attributes->runtime = 0;
   }
@@ -147,35 +203,12 @@ Result<SchedulingAttributes> change_scheduling(pid_t thread, const SchedulingCha
 Status hand_down_scheduling(pid_t thread) {
   auto own = read_attributes(0);
   if (!own) return std::unexpected(own.error());
-  if (own->runtime == static_cast<std::uint64_t>(default_slice_ns())) own->runtime = 0;
+  if (slice_of(*own) == default_slice_ns()) own->runtime = 0;
   if (syscall(SYS_sched_setattr, thread, &*own, 0) == 0) return {};
   return failure("class {} and nice value {} cannot be handed down to thread {}: {} (CAP_SYS_NICE?)",
                  name_of(class_of(own->policy)), own->nice, thread, system_reason(errno));
 }
 
-std::int64_t default_slice_ns() {
-  // Setting slice 0 gives a new thread the kernel's default, even if its parent has a custom slice.
-  static const std::int64_t slice = [] {
-    std::int64_t found = 0;
-    const auto find = [&found] {
-      auto own = read_attributes(0);
-      if (!own) return;
-      if (is_realtime(class_of(own->policy))) own->policy = 0;
-      own->priority = 0;
-      own->runtime = 0;
-      own->flags = 0;
-      if (syscall(SYS_sched_setattr, 0, &*own, 0) != 0) return;
-      if (const auto now = read_attributes(0)) found = static_cast<std::int64_t>(now->runtime);
-    };
-    try {
-      std::thread(find).join();
-    } catch (const std::system_error&) {
-      // No thread can be created here (RLIMIT_NPROC). Use this thread's slice, which is rarely custom.
-      if (const auto own = read_attributes(0)) found = static_cast<std::int64_t>(own->runtime);
-    }
-    return found;
-  }();
-  return slice;
-}
+std::int64_t default_slice_ns() { return default_slice().slice; }
 
 }  // namespace millrace::machine
