@@ -18,6 +18,18 @@ static void sleep_ms(long ms) {
   nanosleep(&time, NULL);
 }
 
+/* Forks with the signal blocked, so that the child can wait for it however late it runs. */
+static pid_t fork_blocking(int signal) {
+  sigset_t blocked;
+  sigset_t before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, signal);
+  sigprocmask(SIG_BLOCK, &blocked, &before);
+  const pid_t child = fork();
+  if (child != 0) sigprocmask(SIG_SETMASK, &before, NULL);
+  return child;
+}
+
 static void* wait_for_post(void* semaphore) {
   sem_wait(semaphore);
   return NULL;
@@ -100,7 +112,7 @@ static void test_threads_of_a_bound_main_have_the_cores_that_it_had(void) {
   const cpu_set_t allowed = allowed_here();
   cpu_set_t cores;
   millrace_first_cpus_of_cores(&allowed, &cores);
-  const pid_t child = fork();
+  const pid_t child = fork_blocking(SIGUSR1);
   if (child == 0) {
     sem_t never;
     sem_init(&never, 0, 0);
@@ -108,14 +120,12 @@ static void test_threads_of_a_bound_main_have_the_cores_that_it_had(void) {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
     int signal = 0;
     sigwait(&signals, &signal);
     for (int i = 0; i < 2; ++i)
       pthread_create(&thread, NULL, wait_for_post, &never);
     pause();
   }
-  sleep_ms(20);
   millrace_dispatch* dispatch = millrace_dispatch_new();
   EXPECT(millrace_dispatch_bind_to_cpu(dispatch, child, lowest(&allowed)) == 0);
   EXPECT(millrace_dispatch_on(dispatch, child) == 0);
@@ -141,7 +151,7 @@ static void test_threads_are_bound_in_turn_while_it_is_on(void) {
   enum { count = 5 };
   millrace_dispatch* dispatch = millrace_dispatch_new();
   EXPECT(dispatch != NULL);
-  const pid_t child = fork();
+  const pid_t child = fork_blocking(SIGUSR1);
   if (child == 0) {
     sem_t never;
     sem_init(&never, 0, 0);
@@ -149,7 +159,6 @@ static void test_threads_are_bound_in_turn_while_it_is_on(void) {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
     pthread_create(&thread, NULL, wait_for_post, &never); /* exists before dispatch is turned on */
     for (int round = 0; round < 2; ++round) {
       int signal = 0;
@@ -161,8 +170,6 @@ static void test_threads_are_bound_in_turn_while_it_is_on(void) {
   }
   while (millrace_dispatch_get_nr_threads(child) != 1)
     sleep_ms(1);
-  sleep_ms(20); /* until the child waits for the signal; an earlier one is blocked, or ends it and fails the
-                   test */
   EXPECT(millrace_dispatch_on(dispatch, child) == 0);
   EXPECT(millrace_dispatch_on(dispatch, child) == -1 && errno == EBUSY);
   kill(child, SIGUSR1);

@@ -23,10 +23,7 @@ struct millrace_dispatch {
   cpu_set_t own_cores;   /* like `cores`, but of the process that made it */
   pthread_mutex_t mutex; /* guards the members below */
   int is_on;
-  pthread_t watcher;
-  int watches;            /* the watcher has begun */
-  pthread_cond_t watched; /* signalled then */
-  struct millrace_own_thread own;
+  struct millrace_own_thread watcher;
   pid_t bound_first; /* the first thread pinned by a call, with the mask that it had before */
   cpu_set_t mask_before;
   pid_t process;
@@ -43,18 +40,16 @@ millrace_dispatch* millrace_dispatch_new(void) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) CPU_ZERO(&allowed);
   millrace_first_cpus_of_cores(&allowed, &dispatch->own_cores);
-  if (pthread_mutex_init(&dispatch->mutex, NULL) == 0) {
-    if (pthread_cond_init(&dispatch->watched, NULL) == 0) return dispatch;
-    pthread_mutex_destroy(&dispatch->mutex);
+  if (pthread_mutex_init(&dispatch->mutex, NULL) != 0) {
+    free(dispatch);
+    return NULL;
   }
-  free(dispatch);
-  return NULL;
+  return dispatch;
 }
 
 void millrace_dispatch_free(millrace_dispatch* dispatch) {
   if (dispatch == NULL) return;
   millrace_dispatch_off(dispatch);
-  pthread_cond_destroy(&dispatch->watched);
   pthread_mutex_destroy(&dispatch->mutex);
   free(dispatch);
 }
@@ -149,11 +144,6 @@ static void look(millrace_dispatch* dispatch, pid_t* threads) {
 
 static void* watch(void* argument) {
   millrace_dispatch* dispatch = argument;
-  millrace_leave_out(&dispatch->own);
-  pthread_mutex_lock(&dispatch->mutex);
-  dispatch->watches = 1;
-  pthread_cond_signal(&dispatch->watched);
-  pthread_mutex_unlock(&dispatch->mutex);
   pid_t* threads = malloc(most_threads * sizeof *threads);
   const struct timespec moment = {0, between_looks_ns};
   while (threads != NULL && !atomic_load_explicit(&dispatch->stop, memory_order_relaxed)) {
@@ -161,7 +151,6 @@ static void* watch(void* argument) {
     nanosleep(&moment, NULL);
   }
   free(threads);
-  millrace_leave_out_no_more(&dispatch->own);
   return NULL;
 }
 
@@ -193,18 +182,14 @@ int millrace_dispatch_on(millrace_dispatch* dispatch, pid_t process) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
-    dispatch->watches = 0;
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&dispatch->watcher, NULL, watch, dispatch);
+    error = millrace_start_own_thread(&dispatch->watcher, watch, dispatch);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
       free(dispatch->known);
       dispatch->known = NULL;
     } else {
       dispatch->is_on = 1;
-      /* From then on, the watcher is in no list of the caller's threads. */
-      while (!dispatch->watches)
-        pthread_cond_wait(&dispatch->watched, &dispatch->mutex);
     }
   }
   pthread_mutex_unlock(&dispatch->mutex);
@@ -218,7 +203,7 @@ void millrace_dispatch_off(millrace_dispatch* dispatch) {
   pthread_mutex_lock(&dispatch->mutex);
   if (dispatch->is_on) {
     atomic_store_explicit(&dispatch->stop, 1, memory_order_relaxed);
-    pthread_join(dispatch->watcher, NULL);
+    millrace_join_own_thread(&dispatch->watcher);
     free(dispatch->known);
     dispatch->known = NULL;
     dispatch->is_on = 0;

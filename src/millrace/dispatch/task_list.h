@@ -2,19 +2,25 @@
 #ifndef MILLRACE_DISPATCH_TASK_LIST_H
 #define MILLRACE_DISPATCH_TASK_LIST_H
 
+#include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 
 #include <sys/types.h>
 
-/* A thread that this library made. It is not one of the program's, so no list contains it. */
+/* A thread that this library makes. It is not one of the program's, so no list contains it. */
 struct millrace_own_thread {
+  pthread_t handle;
+  sem_t begun;
+  void* (*work)(void*);
+  void* argument;
   pid_t process;
   pid_t thread;
   struct millrace_own_thread* next;
 };
-/* Call both in that thread: once when it begins, and before it ends. */
-void millrace_leave_out(struct millrace_own_thread* own);
-void millrace_leave_out_no_more(struct millrace_own_thread* own);
+/* Returns 0 or the error number of pthread_create. `own` must live until the thread is joined. */
+int millrace_start_own_thread(struct millrace_own_thread* own, void* (*work)(void*), void* argument);
+void millrace_join_own_thread(struct millrace_own_thread* own);
 
 /* Fills in at most `most` threads, the main thread first, the others as the kernel lists them. Returns how
  * many; 0 if there are none. */
