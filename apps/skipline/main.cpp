@@ -10,6 +10,7 @@
 #include "millrace/base/whole_file.h"
 #include "millrace/version.h"
 #include "millrace_dispatch.h"
+#include "skipline/file_start.h"
 #include "skipline/pbm.h"
 #include "skipline/skipline_file.h"
 
@@ -19,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,10 +76,36 @@ std::string times_text(std::vector<double> milliseconds) {
                      milliseconds.back());
 }
 
-Result<std::vector<std::byte>> read_file(const std::string& path) {
-  const auto file = InputFile::open(path);
+using MostBytes = Result<std::size_t>(std::span<const std::byte> start, std::size_t limit);
+
+// Appends until there are `size` bytes or the file ends.
+Status read_until(std::size_t size, InputFile& file, std::vector<std::byte>& bytes) {
+  constexpr std::size_t step = std::size_t{1} << 20;
+  while (bytes.size() < size) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + std::min(step, size - before));
+    const auto count = file.read(std::span(bytes).subspan(before));
+    if (!count) return std::unexpected(count.error());
+    bytes.resize(before + *count);
+    if (*count == 0) return {};
+  }
+  return {};
+}
+
+// Reads no more than the start of a file that cannot be an image within the limit, and no more than such an
+// image can take of any other: the input may have no end.
+Result<std::vector<std::byte>> read_file(const Options& options, MostBytes& most_bytes) {
+  const auto file = InputFile::open(options.input);
   if (!file) return std::unexpected(file.error());
-  return read_whole(**file);
+  std::vector<std::byte> bytes;
+  if (Status read = read_until(file_start_bytes, **file, bytes); !read) return std::unexpected(read.error());
+  if (bytes.size() < file_start_bytes) return bytes;
+  const auto most = most_bytes(bytes, options.limit);
+  if (!most) return failure("'{}' is {}", options.input, most.error().message);
+  if (Status read = read_until(*most + 1, **file, bytes); !read) return std::unexpected(read.error());
+  if (bytes.size() > *most)
+    return failure("'{}' is followed by something else at byte {}", options.input, *most);
+  return bytes;
 }
 
 // The program places its own threads. Each strip's thread is pinned one-to-one to its own core. If requested,
@@ -118,7 +146,7 @@ Status encode_file(const Options& options) {
   const auto variant = parse_variant(options.variant);
   if (!variant) return std::unexpected(variant.error());
   parameters.variant = *variant;
-  const auto bytes = read_file(options.input);
+  const auto bytes = read_file(options, most_pbm_bytes);
   if (!bytes) return std::unexpected(bytes.error());
   const auto image = read_pbm(*bytes, options.limit);
   if (!image) return failure("'{}' is {}", options.input, image.error().message);
@@ -144,7 +172,7 @@ Status encode_file(const Options& options) {
 }
 
 Status decode_file(const Options& options) {
-  const auto bytes = read_file(options.input);
+  const auto bytes = read_file(options, most_skipline_bytes);
   if (!bytes) return std::unexpected(bytes.error());
   const auto encoded = read_skipline(*bytes, options.limit);
   if (!encoded) return failure("'{}' is {}", options.input, encoded.error().message);

@@ -1,5 +1,7 @@
 #include "skipline/pbm.h"
 
+#include "skipline/file_start.h"
+
 #include <string>
 #include <string_view>
 
@@ -92,23 +94,53 @@ Status read_raw(Reader& reader, Bitmap& bitmap) {
   return {};
 }
 
+struct PbmHeader {
+  bool plain = false;
+  int width = 0;
+  int height = 0;
+
+  // The fewest bytes of all pixels: each pixel, or eight of a line, takes a byte.
+  [[nodiscard]] std::size_t line_bytes() const {
+    return plain ? static_cast<std::size_t>(width) : raw_line_bytes(width);
+  }
+  [[nodiscard]] std::size_t pixel_bytes() const { return line_bytes() * static_cast<std::size_t>(height); }
+};
+
+Result<PbmHeader> read_pbm_header(Reader& reader, std::size_t limit) {
+  PbmHeader header{.plain = reader.take("P1")};
+  if (!header.plain && !reader.take("P4")) return failure("no PBM image: it does not start with P1 or P4");
+  header.width = reader.side();
+  header.height = header.width == 0 ? 0 : reader.side();
+  if (header.width == 0 || header.height == 0)
+    return failure("without a size from 1 to {} at byte {}", longest_side, reader.offset());
+  if (static_cast<long long>(header.width) * header.height > most_pixels)
+    return failure("{}x{} pixels, more than {}", header.width, header.height, most_pixels);
+  if (Status checked = check_size(header.width, header.height, limit); !checked)
+    return std::unexpected(checked.error());
+  return header;
+}
+
 }  // namespace
+
+Result<std::size_t> most_pbm_bytes(std::span<const std::byte> start, std::size_t limit) {
+  Reader reader(start);
+  const auto header = read_pbm_header(reader, limit);
+  if (!header) return std::unexpected(header.error());
+  if (reader.at_end() && start.size() >= file_start_bytes)
+    return failure("without a size in its first {} bytes", start.size());
+  // A plain pixel is a digit and what separates it from the next: white space, and comments of some length.
+  constexpr std::size_t plain_pixel = 4;
+  return reader.offset() + header->pixel_bytes() * (header->plain ? plain_pixel : 1) + file_start_bytes;
+}
 
 Result<Bitmap> read_pbm(std::span<const std::byte> file, std::size_t limit) {
   Reader reader(file);
-  const bool plain = reader.take("P1");
-  if (!plain && !reader.take("P4")) return failure("no PBM image: it does not start with P1 or P4");
-  const int width = reader.side();
-  const int height = width == 0 ? 0 : reader.side();
-  if (width == 0 || height == 0)
-    return failure("without a size from 1 to {} at byte {}", longest_side, reader.offset());
-  if (static_cast<long long>(width) * height > most_pixels)
-    return failure("{}x{} pixels, more than {}", width, height, most_pixels);
-  if (Status checked = check_size(width, height, limit); !checked) return std::unexpected(checked.error());
-  // Refuses truncated files before allocating memory: each pixel, or eight of a line, takes a byte.
-  const std::size_t line_bytes = plain ? static_cast<std::size_t>(width) : raw_line_bytes(width);
-  if (reader.rest().size() < line_bytes * static_cast<std::size_t>(height))
-    return failure("cut short in line {} of {}", reader.rest().size() / line_bytes + 1, height);
+  const auto header = read_pbm_header(reader, limit);
+  if (!header) return std::unexpected(header.error());
+  const auto& [plain, width, height] = *header;
+  // Refuses truncated files before allocating memory.
+  if (reader.rest().size() < header->pixel_bytes())
+    return failure("cut short in line {} of {}", reader.rest().size() / header->line_bytes() + 1, height);
   Bitmap bitmap(width, height);
   if (Status read = plain ? read_plain(reader, bitmap) : read_raw(reader, bitmap); !read)
     return std::unexpected(read.error());

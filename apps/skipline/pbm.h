@@ -14,6 +14,11 @@ namespace millrace::skipline {
 // images and images of more than `limit` bytes (see check_size) are failures.
 [[nodiscard]] Result<Bitmap> read_pbm(std::span<const std::byte> file, std::size_t limit = default_limit);
 
+// The most bytes of a file that starts so, from its first file_start_bytes or the whole file if it is
+// shorter. Failures of read_pbm() that these bytes show.
+[[nodiscard]] Result<std::size_t> most_pbm_bytes(std::span<const std::byte> start,
+                                                 std::size_t limit = default_limit);
+
 // Writes P4.
 [[nodiscard]] std::vector<std::byte> write_pbm(const Bitmap& bitmap);
 

@@ -137,6 +137,48 @@ class Program(unittest.TestCase):
             self.assertLess(usage.ru_maxrss, 40 * 1024)
         self.refused(2, "--limit", "decode", "e", "out", "--limit", "0")
 
+    def test_an_input_without_end_is_refused_before_memory_grows(self):
+        def with_limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+            if "MILLRACE_SANITIZED" not in os.environ:
+                resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+
+        self.done("encode", "in.pbm", "e")
+        encoded = (self.folder / "e").read_bytes()
+        for verb, start, why in (("encode", b"", "is no PBM image"), ("decode", b"", "is no skipline file"),
+                                 ("encode", b"P4\n", "is without a size"), ("encode", b"P1 4096", "is without a size"),
+                                 ("encode", b"P4 9999 9999 ", "more than the limit"),
+                                 ("encode", pbm(1), "is followed by something else"),
+                                 ("encode", b"P1 8 8 " + b"10" * 32, "is followed by something else"),
+                                 ("decode", encoded, "is followed by something else")):
+            for endless in b" ", b"#", b"0":
+                if endless == b"0" and verb == "encode" and why == "is without a size":
+                    continue  # a long number
+                with self.subTest(verb=verb, start=start[:8], endless=endless):
+                    program = subprocess.Popen([PROGRAM, verb, "-", "out", "--limit", "1M"], cwd=self.folder,
+                                               stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=with_limit)
+                    try:
+                        program.stdin.write(start)
+                        while True:
+                            program.stdin.write(endless * 65536)
+                    except BrokenPipeError:
+                        pass
+                    try:
+                        program.stdin.close()
+                    except BrokenPipeError:
+                        pass
+                    text = program.stderr.read().decode()
+                    program.stderr.close()
+                    self.assertEqual(program.wait(timeout=60), 1, text)
+                    self.assertEqual(text.count("\n"), 1, text)
+                    self.assertIn(why, text)
+        self.refused(1, "'/dev/zero' is no PBM image", "encode", "/dev/zero", "out")
+        # A file of which the size, too, is only claimed.
+        with open(self.folder / "sparse.pbm", "wb") as sparse:
+            sparse.write(b"P4 8 8 ")
+            sparse.truncate(1 << 40)
+        self.refused(1, "'sparse.pbm' is followed by something else", "encode", "sparse.pbm", "out")
+
     def test_devices_and_named_pipes_are_written_not_replaced(self):
         self.done("encode", "in.pbm", "e", "--threshold", "0")
         self.assertEqual(self.done("decode", "e", "/dev/stdout").stdout, pbm(1))

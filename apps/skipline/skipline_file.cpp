@@ -99,6 +99,46 @@ Result<EncodedImage> image_of(const Header& header) {
   return image;
 }
 
+StripEntry strip_entry(std::span<const std::byte> file, std::uint32_t strip) {
+  return get_members(file.subspan(header_end + strip * StripEntry::size), entry_layout);
+}
+
+// What stands before the strips.
+struct FileStart {
+  EncodedImage image;  // without strips
+  std::uint32_t strips = 0;
+  std::size_t strips_begin = 0;
+};
+
+Result<FileStart> read_start(std::span<const std::byte> file, std::size_t limit) {
+  if (file.size() < mark.size() || std::memcmp(file.data(), mark.data(), mark.size()) != 0)
+    return failure("no skipline file");
+  if (file.size() < header_end) return failure("cut short at byte {}", file.size());
+  const auto header = get_members(file.subspan(mark.size()), header_layout);
+  if (header.version != version)
+    return failure("of version {}, and this program reads version {}", header.version, version);
+  if (header.strips > most_strips) return failure("damaged in the header, before byte {}", header_end);
+  const std::size_t table_end = header_end + header.strips * StripEntry::size;
+  if (file.size() < table_end + checksum_size) return failure("cut short at byte {}", file.size());
+  if (checksum(file.first(table_end), 0) != get_little_endian<std::uint64_t>(file, table_end))
+    return failure("damaged in the header, before byte {}", table_end + checksum_size);
+  auto image = image_of(header);
+  if (!image) return std::unexpected(image.error());
+  if (Status checked = check_size(image->width, image->height, limit); !checked)
+    return std::unexpected(checked.error());
+  return FileStart{
+      .image = *std::move(image), .strips = header.strips, .strips_begin = table_end + checksum_size};
+}
+
+// The most bytes of all strips: each line has a count of skipped lines, a run per pixel and at most one more
+// run of no pixels at each end, and a number takes at most four bytes.
+std::size_t most_strip_bytes(const EncodedImage& image) {
+  constexpr std::size_t number_bytes = 4;
+  const int lines = lines_in(image);
+  const int pixels = image.columns ? image.height : image.width;
+  return number_bytes * static_cast<std::size_t>(lines) * (static_cast<std::size_t>(pixels) + 3);
+}
+
 }  // namespace
 
 Status check(const Parameters& parameters, int strips, int lines) {
@@ -178,35 +218,38 @@ std::vector<std::byte> file_of(const EncodedImage& image) {
   return file;
 }
 
-Result<EncodedImage> read_skipline(std::span<const std::byte> file, std::size_t limit) {
-  if (file.size() < mark.size() || std::memcmp(file.data(), mark.data(), mark.size()) != 0)
-    return failure("no skipline file");
-  if (file.size() < header_end) return failure("cut short at byte {}", file.size());
-  const auto header = get_members(file.subspan(mark.size()), header_layout);
-  if (header.version != version)
-    return failure("of version {}, and this program reads version {}", header.version, version);
-  if (header.strips > most_strips) return failure("damaged in the header, before byte {}", header_end);
-  const std::size_t table_end = header_end + header.strips * StripEntry::size;
-  if (file.size() < table_end + checksum_size) return failure("cut short at byte {}", file.size());
-  if (checksum(file.first(table_end), 0) != get_little_endian<std::uint64_t>(file, table_end))
-    return failure("damaged in the header, before byte {}", table_end + checksum_size);
-  auto image = image_of(header);
-  if (!image) return image;
-  if (Status checked = check_size(image->width, image->height, limit); !checked)
-    return std::unexpected(checked.error());
+Result<std::size_t> most_skipline_bytes(std::span<const std::byte> start, std::size_t limit) {
+  const auto read = read_start(start, limit);
+  if (!read) return std::unexpected(read.error());
+  std::size_t bytes = read->strips_begin;
+  std::size_t left = most_strip_bytes(read->image);
+  for (std::uint32_t i = 0; i < read->strips; ++i) {
+    const auto entry = strip_entry(start, i);
+    if (entry.bytes > left)
+      return failure("damaged: its strips take more bytes than {}x{} pixels can", read->image.width,
+                     read->image.height);
+    left -= entry.bytes;
+    bytes += entry.bytes;
+  }
+  return bytes;
+}
 
-  std::size_t offset = table_end + checksum_size;
-  for (std::uint32_t i = 0; i < header.strips; ++i) {
-    const auto entry = get_members(file.subspan(header_end + i * StripEntry::size), entry_layout);
+Result<EncodedImage> read_skipline(std::span<const std::byte> file, std::size_t limit) {
+  auto start = read_start(file, limit);
+  if (!start) return std::unexpected(start.error());
+  EncodedImage& image = start->image;
+  std::size_t offset = start->strips_begin;
+  for (std::uint32_t i = 0; i < start->strips; ++i) {
+    const auto entry = strip_entry(file, i);
     if (entry.bytes > file.size() - offset) return failure("cut short at byte {}", file.size());
     const auto strip = file.subspan(offset, entry.bytes);
     if (checksum(strip, i) != entry.checksum)
       return failure("damaged in strip {}, bytes {} to {}", i, offset, offset + entry.bytes);
-    image->strips.emplace_back(strip.begin(), strip.end());
+    image.strips.emplace_back(strip.begin(), strip.end());
     offset += entry.bytes;
   }
   if (offset != file.size()) return failure("followed by something else at byte {}", offset);
-  return image;
+  return std::move(image);
 }
 
 }  // namespace millrace::skipline

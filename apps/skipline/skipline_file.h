@@ -43,4 +43,9 @@ struct EncodedImage {
 [[nodiscard]] Result<EncodedImage> read_skipline(std::span<const std::byte> file,
                                                  std::size_t limit = default_limit);
 
+// The most bytes of a file that starts so, from its first file_start_bytes or the whole file if it is
+// shorter. Failures of read_skipline() that these bytes show.
+[[nodiscard]] Result<std::size_t> most_skipline_bytes(std::span<const std::byte> start,
+                                                      std::size_t limit = default_limit);
+
 }  // namespace millrace::skipline
