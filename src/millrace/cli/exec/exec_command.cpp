@@ -44,6 +44,12 @@ namespace {
   std::exit(placement::shell_code(status));
 }
 
+// A program that could not know that its output was lost has not succeeded. A lost message is no failure.
+int status_of(const placement::Summary& summary) {
+  constexpr int failed = W_EXITCODE(1, 0);
+  return summary.output_lost && summary.status == 0 ? failed : summary.status;
+}
+
 // Runs the program and returns its wait status.
 Result<int> run(const placement::RunSettings& settings, const ExecOptions& options) {
   const auto summary = placement::run_program(settings);
@@ -54,7 +60,8 @@ Result<int> run(const placement::RunSettings& settings, const ExecOptions& optio
             write_json(placement::to_json(*summary), options.json, overwrite_if(options.force));
         !written)
       print_error("millrace", written.error().message);
-  return summary->status;
+  if (!summary->loss.empty()) print_error("millrace", summary->loss);
+  return status_of(*summary);
 }
 
 double percent(double log_ratio) { return 100 * (std::exp(log_ratio) - 1); }

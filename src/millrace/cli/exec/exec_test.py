@@ -346,6 +346,51 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit)))
         self.assertEqual(done.returncode, 3, done.stderr)
 
+    def test_output_that_cannot_be_written_is_never_lost_silently(self):
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        path = os.path.join(self.folder.name, "output")
+        cases = {"full": ("/dev/full", None), "limited": (path, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, limit)))}
+        for size in (100, 1000000):
+            for case, (file, prepare) in cases.items():
+                with self.subTest(case=case, size=size), open(file, "wb") as output:
+                    done = subprocess.run([MILLRACE, "exec", "--quiet", "--policy", "none", "--progress", "x", "--progress-from", "stdout",
+                                           "--", "head", "-c", str(size), "/dev/zero"], env=self.environment, stdout=output,
+                                          stderr=subprocess.PIPE, text=True, timeout=120, check=False, preexec_fn=prepare)
+                    self.assertIn(done.returncode, (1, -signal.SIGPIPE) if size > 100 else (1,))
+                    self.assertEqual(done.stderr.count("cannot write the program's standard output"), 1, done.stderr)
+                    self.assertIn("No space left" if case == "full" else "File too large", done.stderr)
+
+    def test_messages_that_cannot_be_written_leave_the_program_alone(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([MILLRACE, "exec", "--quiet", "--policy", "none", "--progress", "x", "--", "sh", "-c",
+                                   "trap '' PIPE; for i in 1 2 3; do echo message >&2; done; exit 3"],
+                                  env=self.environment, stderr=full, timeout=120, check=False)
+        self.assertEqual(done.returncode, 3)
+
+    def test_output_passes_unchanged_and_the_end_waits_for_no_descendant(self):
+        for stream in ("stdout", "stderr"):
+            began = time.monotonic()
+            # The descendant keeps both streams open.
+            process = subprocess.Popen([MILLRACE, "exec", "--quiet", "--policy", "none", "--progress", "x", "--progress-from", stream, "--",
+                                        "sh", "-c", f"sleep 30 & echo $!; head -c 300000 /dev/zero >/dev/{stream}; exit 6"],
+                                       env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            descendant = int(process.stdout.readline())
+            pipe = process.stdout if stream == "stdout" else process.stderr
+            read = 0
+            while read < 300000:
+                read += len(pipe.read1(65536))
+            self.assertEqual((process.wait(timeout=120), read), (6, 300000))
+            self.assertLess(time.monotonic() - began, 1.5)
+            os.kill(descendant, signal.SIGKILL)
+            process.communicate()
+
+    def test_a_program_whose_reader_has_gone_ends_as_without_it(self):
+        for program in ("yes", "yes y | head -c 1000000"):
+            done = subprocess.run(["bash", "-c", f"'{MILLRACE}' exec --quiet --policy none --progress x --progress-from stdout -- "
+                                   f"sh -c '{program}' | head -c 1; echo ${{PIPESTATUS[0]}}"],
+                                  env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            self.assertEqual((done.stdout[1:], done.stderr), ("141\n", ""))
+
     def test_patterns_take_the_time_of_a_line(self):
         done = self.run_exec("--quiet", "--policy", "none", "--progress", "(x+x+)+y", "--", "sh", "-c",
                              "head -c 3000 /dev/zero | tr '\\0' x >&2; echo >&2")

@@ -31,6 +31,7 @@
 #include <poll.h>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -92,6 +93,7 @@ class Run {
   void restore(Follower* follower);
   [[nodiscard]] bool pass_on(const signalfd_siginfo& signal, std::int64_t taken_ns);
   void note_if_to_end(const signalfd_siginfo& signal);
+  void pass_on_output();
   Summary finish(Follower* follower);
 
   const RunSettings& settings_;
@@ -507,6 +509,21 @@ void Run::oversee(Follower* follower, pid_t process) {
   }
 }
 
+// Whoever reads the program's output may be slow. Then this process ends later or when a signal asks it to,
+// as the program itself would.
+void Run::pass_on_output() {
+  if (!reports_) return;
+  const int before = std::exchange(summary_.asked_to_end_by, 0);
+  std::optional<Status> passed;
+  while (!(passed = reports_->tap.finish(signals_.descriptor())) && summary_.asked_to_end_by == 0)
+    while (const auto signal = signals_.take())
+      note_if_to_end(*signal);
+  if (before != 0) summary_.asked_to_end_by = before;
+  if (!passed || *passed) return;
+  summary_.output_lost = reports_->tap.for_program().second == STDOUT_FILENO;
+  summary_.loss = passed->error().message;
+}
+
 Summary Run::finish(Follower* follower) {
   if (units_) summary_.units = units_->finish();
   summary_.seconds = seconds(now_ns() - begun_ns_);
@@ -542,8 +559,7 @@ Summary Run::finish(Follower* follower) {
   for (std::string& note : diagnostics(attributes))
     summary_.notes.push_back(std::move(note));
   if (memory_) memory_->keep(summary_);
-  constexpr double patience = 2;
-  if (reports_) reports_->tap.finish(patience);
+  pass_on_output();
   return std::move(summary_);
 }
 

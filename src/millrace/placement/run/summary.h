@@ -28,8 +28,10 @@ struct Phase {
 };
 
 struct Summary {
-  bool began = true;  // false: the program could not be executed; standard error already says so
-  int status = 0;     // as from waitpid(); 0 after attaching
+  bool began = true;         // false: the program could not be executed; standard error already says so
+  int status = 0;            // as from waitpid(); 0 after attaching
+  bool output_lost = false;  // some of the program's standard output could not be passed on
+  std::string loss;          // why some of its output or its messages could not be passed on; "" if all were
   std::string program;
   double seconds = 0;
   double cpu_seconds = 0;  // user and system time of the program and its descendants

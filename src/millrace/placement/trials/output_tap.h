@@ -4,6 +4,7 @@
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,8 @@ namespace millrace::placement {
 
 // A separate process between the program and the stream passes everything on, in order and at once. So the
 // program can go on writing even if millrace is killed. If the stream is a terminal, the program gets a
-// pseudo-terminal of the same size and settings.
+// pseudo-terminal of the same size and settings. If standard output cannot be written, the process between
+// ends, so that the program notices. If standard error cannot be written, that text is dropped.
 //
 // Not thread-safe.
 class OutputTap {
@@ -31,17 +33,21 @@ class OutputTap {
   [[nodiscard]] int descriptor() const { return ended_ ? -1 : copy_.get(); }
   // Returns what was written since the last call; "" if nothing was.
   [[nodiscard]] std::string take();
-  // Waits until all output has been passed on, that is, until all copies of the program's end are closed.
-  // Waits at most `seconds`, because descendants may go on writing.
-  void finish(double seconds);
+  // Call this after the program has ended. Waits until everything that it wrote has been passed on, even if
+  // its descendants go on writing. Fails if output was lost. Returns nothing, and can be called again, if
+  // `interrupt` is readable first.
+  [[nodiscard]] std::optional<Status> finish(int interrupt);
 
  private:
-  OutputTap(Descriptor program_end, Descriptor copy, int descriptor)
-      : program_end_(std::move(program_end)), copy_(std::move(copy)), descriptor_(descriptor) {}
+  OutputTap(Descriptor program_end, Descriptor copy, Descriptor relay, int descriptor)
+      : program_end_(std::move(program_end)), copy_(std::move(copy)), relay_(std::move(relay)),
+        descriptor_(descriptor) {}
 
   Descriptor program_end_;
   Descriptor copy_;
+  Descriptor relay_;  // a socket to the process between, if there is one
   int descriptor_;
+  bool asked_ = false;
   bool ended_ = false;
 };
 
