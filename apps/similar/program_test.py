@@ -167,7 +167,7 @@ class Program(unittest.TestCase):
     def test_mistakes_are_one_clear_line(self):
         (self.folder / "empty").mkdir()
         self.refused(2, "there is no folder 'nowhere'", "index", "nowhere")
-        self.refused(2, "no images in 'empty'", "index", "empty")
+        self.refused(2, "'empty' has no images", "index", "empty")
         self.refused(2, "is not a folder", "index", "photos/01.png")
         self.refused(2, "index DIR -o similar.index", "query", "photos")
         self.refused(2, "stealing", "index", "photos", "--strategy", "magic")
@@ -199,10 +199,10 @@ class Program(unittest.TestCase):
         (other / "1.png").write_bytes(png(1))
         self.refused(2, "exists and is the index of", "index", "other")
         kept = (self.folder / "similar.index").read_bytes()
-        self.refused(2, "overwrite it with -y", "index", "other", "--anew")
+        self.refused(2, "give -y to overwrite it", "index", "other", "--anew")
         self.assertEqual((self.folder / "similar.index").read_bytes(), kept)
         self.done(0, "index", "other", "--anew", "-y")
-        self.refused(2, "overwrite it with -y", "index", "photos")
+        self.refused(2, "give -y to overwrite it", "index", "photos")
         self.done(0, "index", "photos", "-y")
         self.done(0, "index", "photos")
 
@@ -256,7 +256,7 @@ class Program(unittest.TestCase):
         if code == 0:
             self.skipTest("the run was faster than the signal")
         self.assertEqual(code, 130, text)
-        self.assertIn("similar.index.journal keeps what is done", text)
+        self.assertIn("similar.index.journal has the images read so far", text)
         self.goes_on()
 
     def test_reports_are_json_and_html(self):
@@ -288,10 +288,10 @@ class Program(unittest.TestCase):
         report = self.folder / "report"
         report.write_bytes(b"precious")
         for option in "--json", "--trace":
-            self.refused(2, "report: exists; overwrite it with -y", "index", "photos", option, "report")
+            self.refused(2, "report: exists; give -y to overwrite it", "index", "photos", option, "report")
         for option in "--json", "--trace", "--html":
-            self.refused(2, "report: exists; overwrite it with -y", "query", "photos/01.png", option, "report")
-        self.refused(2, "exists and is not an index; overwrite it with -y", "index", "photos", "-o", "report")
+            self.refused(2, "report: exists; give -y to overwrite it", "query", "photos/01.png", option, "report")
+        self.refused(2, "exists and is not an index; give -y to overwrite it", "index", "photos", "-o", "report")
         self.assertEqual(report.read_bytes(), b"precious")
         self.refused(2, "both --html and --json", "query", "photos/01.png", "--html", "new", "--json", "new")
         self.done(0, "query", "photos/01.png", "--json", "report", "--force", "-q")

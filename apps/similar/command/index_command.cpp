@@ -38,8 +38,9 @@ Result<std::vector<IndexedImage>> known_images(const IndexSettings& settings, co
   if (!*bytes || (*bytes)->empty()) return {};
   if (!has_mark(**bytes, index_mark)) {
     if (settings.run.force) return {};
-    return usage_error("'{}' exists and is not an index; overwrite it with -y, or name another file with -o",
-                       settings.output);
+    return usage_error(
+        "'{}' exists and is not an index; give -y to overwrite it, or name another file with -o",
+        settings.output);
   }
   auto index = index_from(**bytes);
   if (!index) {
