@@ -115,7 +115,7 @@ Status check_is_outside(const std::string& folder, const std::string& output) {
   const auto inside = std::filesystem::weakly_canonical(output, ignored)
                           .lexically_relative(std::filesystem::weakly_canonical(folder, ignored));
   if (output == "-" || inside.empty() || *inside.begin() == "..") return {};
-  return usage_error("{} lies in the folder that is packed; choose another place", output);
+  return usage_error("{} is in the folder that is packed; choose another folder for it", output);
 }
 
 Result<PackInput> open_pack_input(const Arguments& a, const Interrupt& interrupt) {
@@ -177,7 +177,7 @@ Result<std::size_t> window_of(const Arguments& a) {
   if (!a.window) return std::min(default_window, std::bit_floor(a.memory / 2));
   constexpr std::size_t largest = std::size_t{1} << 30;
   if (*a.window != 0 && (!std::has_single_bit(*a.window) || *a.window > largest))
-    return usage_error("--window {}: give a power of two up to {}, or 0", *a.window, largest);
+    return usage_error("--window: {} is not a power of two up to {}, or 0; give one", *a.window, largest);
   if (*a.window > a.memory / 2)
     return usage_error("--window {} is more than half of the --memory {}; give --memory {} or more",
                        *a.window, a.memory, 2 * *a.window);
@@ -196,7 +196,7 @@ Status run_pack(const Arguments& a, const Interrupt& interrupt) {
   const auto window = window_of(a);
   if (!window) return std::unexpected(window.error());
   if (a.output == "-" && isatty(STDOUT_FILENO) == 1)
-    return usage_error("an archive is not for a terminal; give a file, or redirect standard output");
+    return usage_error("cannot write an archive to a terminal; give a file, or redirect standard output");
 
   auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
@@ -341,6 +341,13 @@ Status run_info(const Arguments& a, const Interrupt& interrupt) {
   return write_json(to_json(*info), a.json, overwrite_if(a.force));
 }
 
+OptionWords strategy_words() {
+  OptionWords words;
+  for (const stream::Strategy strategy : stream::all_strategies())
+    words.emplace_back(stream::strategy_name(strategy));
+  return words;
+}
+
 // `a` is filled in before the action runs.
 Action interruptible(Status (*verb)(const Arguments&, const Interrupt&), const Arguments& a) {
   return [verb, &a] {
@@ -350,94 +357,124 @@ Action interruptible(Status (*verb)(const Arguments&, const Interrupt&), const A
 }
 
 void add_run_options(CLI::App& verb, Arguments& a) {
-  verb.add_option("--strategy", a.strategy,
-                  "how the stages are run: stealing, pools, oversubscribed, collapsed, tbb, or auto");
-  verb.add_option("--threads", a.threads, "threads that compute; default: as many as this process may use")
-      ->check(CLI::Range(1, 256));
-  verb.add_option("--tokens", a.tokens,
-                  "parts of the stream in flight at most; default: what suits the strategy")
-      ->check(CLI::Range(1, 1 << 20));
-  verb.add_option("--memory", a.memory,
-                  "bytes of the stream that are held at most, as 256M, which is the default")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::size_t{1} << 20, std::size_t{1} << 40));
-  verb.add_option("--trace", a.trace, "write what each thread did when to a file, in Chrome's trace format");
-  verb.add_option("--json", a.json, "write a report to a file, or - for standard output");
-  verb.add_flag(overwrite_flag, a.force, overwrite_help);
-  verb.add_flag("-q,--quiet", a.quiet, "no progress line and no summary");
+  add_overwrite_flag(verb, a.force);
+  verb.add_option("--threads", a.threads, "Worker threads")
+      ->check(between(1, 256))
+      ->default_str("one for each usable CPU");
+  verb.add_flag("-q,--quiet", a.quiet, "Print no progress line and no summary");
+  verb.option_defaults()->group("Execution and reports");
+  verb.add_option("--strategy", a.strategy, "Strategy of the stream runtime")
+      ->option_text("NAME")
+      ->check(one_of(strategy_words()))
+      ->default_str("auto");
+  verb.add_option("--tokens", a.tokens, "Parts of the stream that are in flight at most")
+      ->check(between(1, 1 << 20))
+      ->default_str("by strategy");
+  verb.add_option("--memory", a.memory, "Bytes of the stream that are in memory at most")
+      ->option_text("SIZE")
+      ->transform(byte_count(std::uint64_t{1} << 20, std::uint64_t{1} << 40))
+      ->default_str("256M");
+  verb.add_option("--json", a.json, "Write a report to a file, or - for standard output")
+      ->option_text("FILE");
+  verb.add_option("--trace", a.trace,
+                  "Write a timeline of the threads (JSON) for chrome://tracing or ui.perfetto.dev")
+      ->option_text("FILE");
 }
 
+constexpr std::uint64_t largest_stream = std::uint64_t{1} << 62;
+
 void add_limit(CLI::App& verb, Arguments& a) {
-  verb.add_option("--limit", a.limit, "fail rather than restore more bytes than this, as 10G")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62));  // negative numbers wrap beyond this
+  verb.add_option("--limit", a.limit, "Fail instead of restoring more bytes, such as 10G")
+      ->option_text("SIZE")
+      ->transform(byte_count(0, largest_stream));
 }
 
 void add_verbs(CLI::App& app, Arguments& a, Action& action) {
-  CLI::App* pack_verb = app.add_subcommand("pack", "Pack a file, folder or pipe into an archive");
-  pack_verb->add_option("IN", a.input, "a file, a folder, or - for standard input")->required();
-  pack_verb->add_option("OUT", a.output, "the archive, or - for standard output")->required();
-  pack_verb->add_option("--compress", a.compression, "zstd (default), zlib or none");
-  pack_verb->add_option("--level", a.level, "1 to 19 for zstd (default 3), 1 to 9 for zlib (default 6)");
+  CLI::App* pack_verb =
+      app.add_subcommand("pack", "Pack a file, folder or pipe into an archive without duplicates");
+  pack_verb->add_option("IN", a.input, "File, folder, or - for standard input")
+      ->option_text("INPUT")
+      ->required();
+  pack_verb->add_option("OUT", a.output, "Archive to write, or - for standard output")
+      ->option_text("ARCHIVE")
+      ->required();
+  pack_verb->add_option("--compress", a.compression, "Compression of new data")
+      ->option_text("NAME")
+      ->check(one_of({"zstd", "zlib", "none"}))
+      ->default_str("zstd");
+  pack_verb->add_option("--level", a.level, "Level of the compression: 1 to 19 for zstd, 1 to 9 for zlib")
+      ->default_str("3 for zstd, 6 for zlib");
+  add_run_options(*pack_verb, a);
+  pack_verb->option_defaults()->group("Duplicates");
   pack_verb
-      ->add_option("--chunk", a.average_chunk,
-                   "bytes of a chunk on average: 1K to 256K, a power of two; default 16K")
-      ->transform(CLI::AsSizeValue(false));
+      ->add_option("--chunk", a.average_chunk, "Average length of a chunk: a power of two from 1K to 256K")
+      ->option_text("SIZE")
+      ->transform(byte_count(0, std::uint64_t{1} << 40))
+      ->default_str("16K");
   pack_verb
       ->add_option(
           "--window", a.window,
-          "how far back in new bytes near copies are looked for: a power of two up to 1G, or 0; default: "
-          "128M, or half of --memory")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 40));
-  pack_verb
-      ->add_option("--writers", a.writers,
-                   "so many threads write OUT, a file, each where its records belong; default: one, in order")
-      ->check(CLI::Range(1, most_writers));
-  add_run_options(*pack_verb, a);
+          "New bytes before a chunk in which short copies are searched: a power of two up to 1G, or 0")
+      ->option_text("SIZE")
+      ->transform(byte_count(0, std::uint64_t{1} << 40))
+      ->default_str("128M, or half of --memory");
+  pack_verb->add_option("--writers", a.writers, "Threads that write the archive, which must be a file")
+      ->check(between(1, most_writers))
+      ->default_str("1");
+  pack_verb->footer("# Pack a folder\nmillrace-dedup pack photos photos.mdd");
   pack_verb->callback([&] { action = interruptible(run_pack, a); });
 
   CLI::App* unpack_verb = app.add_subcommand("unpack", "Restore what was packed");
-  unpack_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
-  unpack_verb->add_option("OUT", a.output, "a file, or - for standard output")->required();
-  const auto any_size = CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62);
+  unpack_verb->add_option("IN", a.input, "Archive, or - for standard input")
+      ->option_text("ARCHIVE")
+      ->required();
+  unpack_verb->add_option("OUT", a.output, "File to write, or - for standard output")
+      ->option_text("OUTPUT")
+      ->required();
   unpack_verb
-      ->add_option("--from", a.from,
-                   "restore a part only, from this byte of the stream on, as 10M; IN is a file")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(any_size);
-  unpack_verb->add_option("--bytes", a.bytes, "restore so many bytes at most; IN is a file")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(any_size);
+      ->add_option("--from", a.from, "Restore from this byte of the stream on, such as 10M; needs a file")
+      ->option_text("SIZE")
+      ->transform(byte_count(0, largest_stream));
+  unpack_verb->add_option("--bytes", a.bytes, "Restore at most this number of bytes; needs a file")
+      ->option_text("SIZE")
+      ->transform(byte_count(0, largest_stream));
   add_limit(*unpack_verb, a);
   add_run_options(*unpack_verb, a);
+  unpack_verb->footer("# Restore a folder as a tar stream\nmillrace-dedup unpack photos.mdd photos.tar");
   unpack_verb->callback([&] { action = interruptible(run_unpack, a); });
 
-  CLI::App* check_verb = app.add_subcommand("check", "Restore to nowhere: is the archive whole and sound?");
-  check_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
+  CLI::App* check_verb = app.add_subcommand("check", "Check that an archive is complete and undamaged");
+  check_verb->add_option("IN", a.input, "Archive, or - for standard input")
+      ->option_text("ARCHIVE")
+      ->required();
   add_limit(*check_verb, a);
   add_run_options(*check_verb, a);
+  check_verb->footer("# Check an archive\nmillrace-dedup check photos.mdd");
   check_verb->callback([&] { action = interruptible(run_unpack, a); });
 
-  CLI::App* info_verb = app.add_subcommand("info", "What an archive holds, without restoring it");
-  info_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
-  info_verb->add_option("--json", a.json, "as JSON to a file, or to standard output if none is named")
+  CLI::App* info_verb = app.add_subcommand("info", "Show what an archive contains, without restoring it");
+  info_verb->add_option("IN", a.input, "Archive, or - for standard input")
+      ->option_text("ARCHIVE")
+      ->required();
+  info_verb->add_option("--json", a.json, "Print JSON, to a file if one is named")
       ->expected(0, 1)
       ->default_str("-")
-      ->type_name("[FILE]");
-  info_verb->add_flag(overwrite_flag, a.force, overwrite_help);
+      ->option_text("[FILE]");
+  add_overwrite_flag(*info_verb, a.force);
+  info_verb->footer("# Show what an archive contains\nmillrace-dedup info photos.mdd");
   info_verb->callback([&] { action = interruptible(run_info, a); });
 }
 
 int run_program(int argc, char** argv) {
   ignore_write_signals();
-  CLI::App app{"Packs a stream without its duplicates, and restores it bit for bit."};
+  CLI::App app{"Pack a stream without its duplicates, and restore it bit for bit."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "millrace-dedup " MILLRACE_VERSION);
+  app.set_version_flag("--version", "millrace-dedup " MILLRACE_VERSION, "Print the version");
+  app.footer("# Pack a folder\nmillrace-dedup pack photos photos.mdd");
   Arguments arguments;
   Action action;
   add_verbs(app, arguments, action);
-  if (const auto end = read_command_line(app, argc, argv, program_name, "millrace-dedup --help")) return *end;
+  if (const auto end = read_command_line(app, argc, argv, program_name)) return *end;
   if (const Status done = action(); !done) return report_error(program_name, done.error());
   return 0;
 }

@@ -141,7 +141,7 @@ class Program(unittest.TestCase):
         subprocess.run(["tar", "xf", "-", "-C", there], input=self.done("unpack", self.archive, "-").stdout, check=True)
         subprocess.run(["diff", "-r", folder, there / "-a folder"], check=True)
         self.assertTrue((there / "-a folder/link").is_symlink())
-        self.refused(2, "lies in the folder", "pack", "--", folder, folder / "archive")
+        self.refused(2, "is in the folder", "pack", "--", folder, folder / "archive")
         self.refused(2, "install tar", "pack", "--", folder, self.folder / "none", env={"PATH": "/nowhere"})
         self.assertFalse((self.folder / "none").exists())
 
@@ -393,7 +393,7 @@ class Program(unittest.TestCase):
         self.refused(2, r"\x1b", "pack", self.input, self.archive, "--\x1b[2J")
 
     def test_bad_words_end_with_code_2_and_one_line(self):
-        self.refused(2, "lies in the folder", "pack", self.folder, self.archive)
+        self.refused(2, "is in the folder", "pack", self.folder, self.archive)
         self.refused(2, "no such file", "pack", self.folder / "missing", self.archive)
         self.refused(2, "no folder", "pack", self.input, self.folder / "no" / "archive")
         self.refused(2, "lzma", "pack", self.input, self.archive, "--compress", "lzma")
@@ -411,7 +411,7 @@ class Program(unittest.TestCase):
         for option in "--json", "--trace":
             self.refused(2, f"both IN and {option}", "pack", self.input, self.archive, option, self.input)
             self.refused(2, f"both OUT and {option}", "pack", self.input, self.archive, option, self.archive)
-        self.refused(2, "IN", "check")
+        self.refused(2, "ARCHIVE is missing", "check")
         self.assertEqual(self.names(), ["in"])
 
     def test_what_is_no_sound_archive_leaves_nothing(self):

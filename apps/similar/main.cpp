@@ -15,14 +15,15 @@ using namespace millrace;
 int run_program(int argc, char** argv) {
   ignore_write_signals();
 
-  CLI::App app{"Finds images that look alike: index a folder once, then ask."};
+  CLI::App app{"Find images that look alike: index a folder once, then query."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "millrace-similar " MILLRACE_VERSION);
+  app.set_version_flag("--version", "millrace-similar " MILLRACE_VERSION, "Print the version");
+  app.footer("# Index a folder, and find the images that are most like one\nmillrace-similar index photos\n"
+             "millrace-similar query a.jpg");
   similar::Action action;
   similar::add_index_command(app, action);
   similar::add_query_command(app, action);
-  if (const auto end = read_command_line(app, argc, argv, similar::program_name, "millrace-similar --help"))
-    return *end;
+  if (const auto end = read_command_line(app, argc, argv, similar::program_name)) return *end;
   const Result<int> done = action();
   if (!done) return report_error(similar::program_name, done.error());
   return *done;

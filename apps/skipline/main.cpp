@@ -116,7 +116,7 @@ class OwnDispatch {
     OwnDispatch own;
     if (name == "none") return own;
     if (name != "one-to-one" && name != "main-least-loaded")
-      return usage_error("'{}' is not a dispatch; give none, one-to-one or main-least-loaded", name);
+      return usage_error("--dispatch: unknown value '{}'; use none, one-to-one or main-least-loaded", name);
     own.dispatch_.reset(millrace_dispatch_new());
     if (!own.dispatch_) return failure("no memory for dispatch");
     if (name == "main-least-loaded") {
@@ -194,48 +194,63 @@ Status decode_file(const Options& options) {
 void add_common_options(CLI::App& verb, Options& options, const char* input, const char* output) {
   verb.add_option("input", options.input, input)->required();
   verb.add_option("output", options.output, output)->required();
+  add_overwrite_flag(verb, options.force);
+  verb.add_option("--limit", options.limit, "Fail instead of taking more bytes for the image")
+      ->option_text("SIZE")
+      ->transform(byte_count(1, std::uint64_t{1} << 40))
+      ->default_str("128M");
+  verb.add_flag("-q,--quiet", options.quiet, "Print no summary");
   verb.add_option("--repeat", options.repeat,
-                  "do it N times in memory, with new threads each time, and print the time of a pass")
-      ->check(CLI::Range(1, 1'000'000));
+                  "Do the work N times in memory, with new threads each time, and print the time of a pass")
+      ->check(between(1, 1'000'000))
+      ->default_str("1");
   verb.add_option(
-      "--dispatch", options.dispatch,
-      "the program places its own threads: one-to-one, each on a core; main-least-loaded, main too; "
-      "default: none, the kernel does");
-  verb.add_option("--limit", options.limit,
-                  "fail rather than take more bytes for the image than this, as 1G; default: 128M")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
-  verb.add_flag(overwrite_flag, options.force, overwrite_help);
-  verb.add_flag("-q,--quiet", options.quiet, "no summary");
+          "--dispatch", options.dispatch,
+          "Threads that the program itself places on cores. one-to-one: one on each; main-least-loaded: main "
+          "too; none: leave it to the kernel")
+      ->option_text("NAME")
+      ->check(one_of_many({"none", "one-to-one", "main-least-loaded"}))
+      ->default_str("none");
 }
 
 int run_program(int argc, char** argv) {
   ignore_write_signals();
 
-  CLI::App app{
-      "Stores images of two colours by runs of pixels, leaving out lines that are like the one before."};
+  CLI::App app{"Store images of two colours as runs of pixels, without lines that resemble the one before."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "millrace-skipline " MILLRACE_VERSION);
+  app.set_version_flag("--version", "millrace-skipline " MILLRACE_VERSION, "Print the version");
+  app.footer("# Encode an image without loss\nmillrace-skipline encode page.pbm page.skl --threshold 0");
   Options options;
   Parameters& parameters = options.parameters;
   CLI::App* encoding = app.add_subcommand("encode", "Encode a PBM image");
-  add_common_options(*encoding, options, "a PBM image (P1 or P4), or - for standard input",
-                     "the encoded image, or - for standard output");
-  encoding->add_option("--variant", options.variant,
-                       "how the threshold moves: basic (the default), swing, tow");
-  encoding->add_option("--range", parameters.range, "pixels that the threshold is for; default: 7");
-  encoding->add_option("--threshold", parameters.threshold,
-                       "pixels among them that may differ in a skipped line; 0 for no loss; default: 3");
-  encoding->add_option("--skip", parameters.skipped, "lines skipped in a row at most; default: 15");
-  encoding->add_flag("!--no-vtl", parameters.vertical_lines,
-                     "also skip lines in which a vertical line begins or ends");
-  encoding->add_flag("--columns", options.columns, "go through columns instead of lines");
-  encoding->add_option("--threads", options.threads, "strips, each with a thread of its own; default: 4");
-  CLI::App* decoding = app.add_subcommand("decode", "Decode to a PBM image (P4), one thread for each strip");
-  add_common_options(*decoding, options, "an encoded image, or - for standard input",
-                     "the PBM image, or - for standard output");
-  if (const auto end = read_command_line(app, argc, argv, program_name, "millrace-skipline --help"))
-    return *end;
+  add_common_options(*encoding, options, "PBM image (P1 or P4), or - for standard input",
+                     "Encoded image, or - for standard output");
+  encoding->option_defaults()->group("Encoding");
+  encoding->add_option("--threads", options.threads, "Strips of the image, each with its own thread")
+      ->default_str("4");
+  encoding
+      ->add_option("--threshold", parameters.threshold,
+                   "Pixels that may differ within --range in a skipped line; 0 for no loss")
+      ->default_str("3");
+  encoding->add_option("--range", parameters.range, "Pixels to which the threshold applies")
+      ->default_str("7");
+  encoding->add_option("--variant", options.variant, "Movement of the threshold")
+      ->option_text("NAME")
+      ->check(one_of({"basic", "swing", "tow"}))
+      ->default_str("basic");
+  encoding->add_option("--skip", parameters.skipped, "Lines that are skipped in a row at most")
+      ->default_str("15");
+  encoding->add_flag("!--no-vertical-lines,!--no-vtl", parameters.vertical_lines,
+                     "Also skip lines in which a vertical line begins or ends");
+  encoding->add_flag("--columns", options.columns, "Encode columns instead of lines");
+  encoding->footer(
+      "# Encode an image without loss\nmillrace-skipline encode page.pbm page.skl --threshold 0");
+  CLI::App* decoding =
+      app.add_subcommand("decode", "Decode to a PBM image (P4), with one thread for each strip");
+  add_common_options(*decoding, options, "Encoded image, or - for standard input",
+                     "PBM image, or - for standard output");
+  decoding->footer("# Decode an image\nmillrace-skipline decode page.skl page.pbm");
+  if (const auto end = read_command_line(app, argc, argv, program_name)) return *end;
   Status done =
       check_outputs({{"output", options.output}}, overwrite_if(options.force), {"input", options.input});
   if (done) done = encoding->parsed() ? encode_file(options) : decode_file(options);

@@ -72,7 +72,7 @@ class Program(unittest.TestCase):
             self.done("encode", "in.pbm", "e", "-y", "--threads", 6, "--dispatch", dispatch, "--repeat", 3)
             self.assertEqual((self.folder / "e").read_bytes(), encoded)
             self.done("decode", "e", "out.pbm", "-y", "--dispatch", dispatch)
-        self.refused(2, "'two-to-one' is not a dispatch", "encode", "in.pbm", "out", "--dispatch", "two-to-one")
+        self.refused(2, "unknown value 'two-to-one'; did you mean 'one-to-one'?", "encode", "in.pbm", "out", "--dispatch", "two-to-one")
 
     def test_pipes_both_ways(self):
         encoded = self.done("encode", "-", "-", "--threshold", "0", input=pbm(2)).stdout

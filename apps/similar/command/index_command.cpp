@@ -1,6 +1,7 @@
 #include "similar/command/index_command.h"
 
 #include "millrace/base/interrupt.h"
+#include "millrace/base/option_values.h"
 #include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/base/whole_file.h"
@@ -168,10 +169,14 @@ Result<int> index_folder(const IndexSettings& settings) {
 void add_index_command(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("index", "Index the images of a folder");
   auto settings = std::make_shared<IndexSettings>();
-  verb->add_option("folder", settings->folder, "the folder; those in it too")->required();
-  verb->add_option("-o,--output", settings->output, "the index; default: similar.index");
-  verb->add_flag("--anew", settings->anew, "make the index anew, without what the one that is there knows");
+  verb->add_option("folder", settings->folder, "Folder of the images, with its subfolders")->required();
+  verb->add_option("-o,--output", settings->output, "Index to write or update")
+      ->option_text("FILE")
+      ->default_str("similar.index");
+  verb->add_flag("--rebuild,--anew", settings->anew,
+                 "Read all images again, also those that the existing index has");
   settings->run.add_options(*verb);
+  verb->footer("# Index a folder\nmillrace-similar index photos -o photos.index");
   verb->callback([&action, settings] { action = [settings] { return index_folder(*settings); }; });
 }
 

@@ -1,6 +1,7 @@
 #include "similar/command/query_command.h"
 
 #include "millrace/base/interrupt.h"
+#include "millrace/base/option_values.h"
 #include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/base/whole_file.h"
@@ -140,19 +141,26 @@ Result<int> query(const QuerySettings& settings) {
 }  // namespace
 
 void add_query_command(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("query", "Find the indexed images that are most like given ones");
+  CLI::App* verb = app.add_subcommand("query", "Find the indexed images that are most like given images");
   auto settings = std::make_shared<QuerySettings>();
-  verb->add_option("images", settings->images, "image files, or folders of them")->required();
-  verb->add_option("-i,--index", settings->index, "the index; default: similar.index");
-  verb->add_option("--top", settings->top, "how many answers for each image; default: 10")
-      ->check(CLI::Range(1, 10'000));
-  verb->add_option("--distance", settings->farthest,
-                   "leave out answers that are farther away; 0 is the same picture")
-      ->check(CLI::NonNegativeNumber);
+  verb->add_option("images", settings->images, "Image files, or folders with images")
+      ->option_text("IMAGE...")
+      ->required();
+  verb->add_option("-i,--index", settings->index, "Index to search")
+      ->option_text("FILE")
+      ->default_str("similar.index");
+  verb->add_option("--top", settings->top, "Answers for each image")
+      ->check(between(1, 10'000))
+      ->default_str("10");
+  verb->add_option("--max-distance,--distance", settings->farthest,
+                   "Largest distance of an answer; 0 is the same picture")
+      ->check(not_negative());
   verb->add_option("--html", settings->html,
-                   "write the answers as a page of thumbnails to a file, or - for "
-                   "standard output");
+                   "Write a page with thumbnails to a file, or - for standard output")
+      ->option_text("FILE");
   settings->run.add_options(*verb);
+  verb->footer(
+      "# Find the three images that are most like one\nmillrace-similar query a.jpg -i photos.index --top 3");
   verb->callback([&action, settings] { action = [settings] { return query(*settings); }; });
 }
 

@@ -1,6 +1,7 @@
 #include "similar/command/run_settings.h"
 
 #include "millrace/base/json_file.h"
+#include "millrace/base/option_values.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/stream/run/run_report_json.h"
 #include "similar/run/image_list.h"
@@ -14,30 +15,39 @@
 namespace millrace::similar {
 
 void RunSettings::add_options(CLI::App& verb) {
-  verb.add_option("--strategy", strategy,
-                  "how the work is divided: pools, oversubscribed, collapsed, stealing, tbb, auto (the "
-                  "default)");
-  verb.add_option("--threads", threads, "worker threads; default: as many as this process may use")
-      ->check(CLI::Range(1, 4096));
-  verb.add_flag("--oversubscribe", oversubscribe, "allow more threads than this process may use CPUs");
-  verb.add_option("--tokens", tokens, "images in progress at most; default: by strategy and threads")
-      ->check(CLI::Range(1, 1 << 20));
+  add_overwrite_flag(verb, force);
+  verb.add_option("--threads", threads, "Worker threads")
+      ->check(between(1, 4096))
+      ->default_str("one for each usable CPU");
+  verb.add_flag("-q,--quiet", quiet, "Print no progress line and no summary");
+  verb.option_defaults()->group("Execution and reports");
+  OptionWords strategies;
+  for (const stream::Strategy known : stream::all_strategies())
+    strategies.emplace_back(stream::strategy_name(known));
+  verb.add_option("--strategy", strategy, "Strategy of the stream runtime")
+      ->option_text("NAME")
+      ->check(one_of(strategies))
+      ->default_str("auto");
+  verb.add_flag("--oversubscribe", oversubscribe, "Allow more threads than usable CPUs");
+  verb.add_option("--tokens", tokens, "Images in progress at most")
+      ->check(between(1, 1 << 20))
+      ->default_str("by strategy and threads");
   verb.add_option("--readers", readers,
-                  "four stages instead of six: names, so many threads that read, all computing as one, "
-                  "output; default: one thread reads, six stages")
-      ->check(CLI::Range(1, most_readers));
+                  "Threads that read, for a pipeline of four stages: names, reading, computing, output")
+      ->check(between(1, most_readers))
+      ->default_str("one, in a pipeline of six stages");
   verb.add_option("--queue", queue,
-                  "images that wait in front of a stage at most, with pools, oversubscribed and collapsed; "
-                  "default: 20")
-      ->check(CLI::Range(1, stream::most_tokens));
-  verb.add_option("--memory", memory, "bytes that images in progress may take; default: 128M")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::size_t{1} << 20, std::size_t{1} << 40));
-  verb.add_option("--json", json, "write a report to a file, or - for standard output");
+                  "Images that wait for a stage at most, for pools, oversubscribed and collapsed")
+      ->check(between(1, stream::most_tokens))
+      ->default_str("20");
+  verb.add_option("--memory", memory, "Bytes that images in progress may take")
+      ->option_text("SIZE")
+      ->transform(byte_count(std::uint64_t{1} << 20, std::uint64_t{1} << 40))
+      ->default_str("128M");
+  verb.add_option("--json", json, "Write a report to a file, or - for standard output")->option_text("FILE");
   verb.add_option("--trace", trace,
-                  "write when each thread did what to a file, for chrome://tracing or ui.perfetto.dev");
-  verb.add_flag(overwrite_flag, force, overwrite_help);
-  verb.add_flag("-q,--quiet", quiet, "no progress line and no summary");
+                  "Write a timeline of the threads (JSON) for chrome://tracing or ui.perfetto.dev")
+      ->option_text("FILE");
 }
 
 Result<RunMeans> means_of(const RunSettings& settings) {

@@ -6,6 +6,7 @@
 
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/json_file.h"
+#include "millrace/base/option_values.h"
 #include "millrace/base/overwrite.h"
 
 #include <string>
@@ -38,12 +39,11 @@ struct JsonOutput {
 
 // Adds -y too, unless the verb already has it.
 inline void add_json_output(CLI::App& verb, JsonOutput& json) {
-  verb.add_option("--json", json.file, "as JSON to a file, or to standard output if none is named")
+  verb.add_option("--json", json.file, "Print JSON, to a file if one is named")
       ->expected(0, 1)
       ->default_str("-")
-      ->type_name("[FILE]");
-  if (verb.get_option_no_throw("--force") == nullptr)
-    verb.add_flag(overwrite_flag, json.force, overwrite_help);
+      ->option_text("[FILE]");
+  if (verb.get_option_no_throw("--force") == nullptr) add_overwrite_flag(verb, json.force);
 }
 
 }  // namespace millrace

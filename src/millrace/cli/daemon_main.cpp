@@ -17,7 +17,7 @@ int run_verb(int argc, char** argv) {
   app.require_subcommand(1);
   cli::Action action;
   cli::add_daemon_commands(app, action);
-  if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace --help")) return *end;
+  if (const auto end = read_command_line(app, argc, argv, "millrace")) return *end;
   const Status done = action();
   return done ? 0 : report_error("millrace", done.error());
 }

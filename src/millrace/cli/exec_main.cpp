@@ -17,7 +17,7 @@ int run_exec(int argc, char** argv) {
   app.require_subcommand(1);
   cli::Action action;
   cli::add_exec_command(app, action, ignored_signals);
-  if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace exec --help")) return *end;
+  if (const auto end = read_command_line(app, argc, argv, "millrace")) return *end;
   const Status done = action();
   return done ? 0 : report_error("millrace", done.error());
 }

@@ -35,14 +35,17 @@ constexpr std::array holders{
     Holder{"explain", "millrace-daemon"}, Holder{"top", "millrace-daemon"},
 };
 
-// Translates common requests for help: `millrace` alone, `millrace help [VERB]`, `millrace -V`.
+// Translates common requests for help: `millrace` alone, `millrace help [VERB...]`, `millrace -V`.
 std::vector<std::string> known_words(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   if (words.empty()) words.emplace_back("millrace");
   if (words.size() == 1) words.emplace_back("--help");
   if (words[1] == "-V") words[1] = "--version";
   if (words[1] == "help" && words.size() == 2) words[1] = "--help";
-  if (words[1] == "help") words = {words[0], words[2], "--help"};
+  if (words[1] == "help") {
+    words.erase(words.begin() + 1);
+    words.emplace_back("--help");
+  }
   return words;
 }
 

@@ -94,12 +94,13 @@ class Program(unittest.TestCase):
     def test_help_is_there_however_it_is_asked_for(self):
         of_all, of_run = run("--help"), run("run", "--help")
         self.assertEqual((of_all.returncode, of_run.returncode), (0, 0))
-        for words, expected in (((), of_all), (("help",), of_all), (("help", "run"), of_run), (("-V",), run("--version"))):
+        for words, expected in (((), of_all), (("help",), of_all), (("help", "run"), of_run), (("-V",), run("--version")),
+                                (("help", "profiles", "show"), run("profiles", "show", "--help"))):
             done = run(*words)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected.stdout, b""), words)
-        self.refused(2, "see millrace run --help", "run", "--no-such-option")
-        self.refused(2, "see millrace batch --help", "batch", "--no-such-option")
-        self.refused(2, "see millrace --help", "--no-such-option")
+        self.refused(2, "see 'millrace run --help'", "run", "--no-such-option")
+        self.refused(2, "see 'millrace batch --help'", "batch", "--no-such-option")
+        self.refused(2, "see 'millrace --help'", "--no-such-option")
 
     def loads_ffmpeg(self, *words):
         """Whether a run over raw frames loads FFmpeg's libraries, which takes 30 ms."""
@@ -407,7 +408,7 @@ class Program(unittest.TestCase):
             self.refused(2, "-o", "run", "blur", "test:64x64@5", "-o", other, told, os.path.join(pictures, "b0004.png"))
         self.refused(2, "an input and --json", "batch", "blur", numbered, "-o", "null", "--json", one, "-y")
         self.refused(2, "and --json", "batch", "blur", "test:64x64@5", "-o", other, "--json", os.path.join(pictures, "b0004.png"))
-        self.refused(2, "notes what is done", "batch", "blur", "test:64x64@5", "-o", other, "--json",
+        self.refused(2, "reserved for the record", "batch", "blur", "test:64x64@5", "-o", other, "--json",
                      os.path.join(pictures, ".millrace-batch.jsonl"), "-y")
         self.assertEqual({name: pathlib.Path(pictures, name).read_bytes() for name in os.listdir(pictures)}, before)
         percent = self.folder / "a%b"
@@ -458,12 +459,12 @@ class Program(unittest.TestCase):
 
     def test_words_are_checked_before_inputs_and_inputs_before_outputs(self):
         (self.folder / "out.y4m").write_text("precious")
-        wrong = {"pipeline": "bluur", "--codec": "h256", "input": "nowhere.y4m", "-o": str(self.folder / "out.y4m")}
-        right = {"pipeline": "blur", "--codec": "", "input": "test:32x32@2", "-o": str(self.folder / "out.y4m")}
-        for first, said in (("pipeline", "bluur"), ("--codec", "unknown codec"), ("input", "nowhere.y4m"), ("-o", "exists")):
+        wrong = {"--codec": "h256", "pipeline": "bluur", "input": "nowhere.y4m", "-o": str(self.folder / "out.y4m")}
+        right = {"--codec": "", "pipeline": "blur", "input": "test:32x32@2", "-o": str(self.folder / "out.y4m")}
+        for first, said in (("--codec", "unknown value 'h256'"), ("pipeline", "bluur"), ("input", "nowhere.y4m"), ("-o", "exists")):
             # All later values are wrong too.
             words = right | {key: wrong[key] for key in list(wrong)[list(wrong).index(first):]}
-            codec = ("--codec", words["--codec"]) if first in ("pipeline", "--codec") else ()
+            codec = ("--codec", words["--codec"]) if first == "--codec" else ()
             self.refused(2, said, "run", words["pipeline"], words["input"], "-o", words["-o"], *codec)
         for mode in "--measure", "--count":
             for pipeline, source, said in (("bluur", "nowhere.y4m", "bluur"), ("blur", "nowhere.y4m", "nowhere.y4m"),
@@ -710,10 +711,10 @@ class Program(unittest.TestCase):
         one = min(os.sched_getaffinity(0))
         done = run("machine", "--probe", preexec_fn=lambda: os.sched_setaffinity(0, {one}))
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        self.assertIn(b"nobody to share with", done.stdout)
-        self.refused(2, "--cpus 4095 cannot be probed", "machine", "--probe", "--cpus", "4095")
-        self.refused(2, "--every 0", "machine", "--probe", "--every", "0")
-        self.refused(2, "--times 0", "machine", "--probe", "--times", "0")
+        self.assertIn(b"shares with no other", done.stdout)
+        self.refused(2, "--cpus: cannot probe 4095", "machine", "--probe", "--cpus", "4095")
+        self.refused(2, "--every: 0 is out of range", "machine", "--probe", "--every", "0")
+        self.refused(2, "--times: 0 is out of range", "machine", "--probe", "--times", "0")
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one PU alone is not probed")
     def test_a_watching_probe_ends_by_a_signal(self):

@@ -26,7 +26,7 @@ int run_verb(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb != "batch") cli::add_run_command(app, action);
   if (verb != "run") cli::add_batch_command(app, action);
-  if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace --help")) return *end;
+  if (const auto end = read_command_line(app, argc, argv, "millrace")) return *end;
   Status done = make_room_for_stacks();
   if (done) done = action();
   return done ? 0 : report_error("millrace", done.error());

@@ -2,7 +2,6 @@
 
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
-#include "millrace/base/command_line.h"
 #include "millrace/base/counted.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/interrupt.h"
@@ -13,6 +12,7 @@
 #include "millrace/base/system_reason.h"
 #include "millrace/cli/batch/batch_report.h"
 #include "millrace/cli/batch/earlier_work.h"
+#include "millrace/cli/command/video_options.h"
 #include "millrace/machine/limits/usable_memory.h"
 #include "millrace/run/batch/kept_record.h"
 #include "millrace/run/options/check_threads.h"
@@ -67,7 +67,7 @@ void print_warnings(const BatchReport& report) {
   }
   for (const auto& [warning, jobs] : jobs_by_warning)
     print_error("millrace", jobs.first == 1 ? about(*jobs.second, warning)
-                                            : fmt::format("{} (so say {} jobs)", warning, jobs.first));
+                                            : fmt::format("{} ({} jobs)", warning, jobs.first));
 }
 
 Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& jobs) {
@@ -76,7 +76,7 @@ Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& 
   if (!options.job_file.empty() && is_same_file(json, options.job_file))
     return usage_error("{}: is both --job-file and --json; give --json another file", json);
   if (fs::path(json).filename() == run::kept_record_name)
-    return usage_error("{}: is where a batch notes what is done; give --json another file", json);
+    return usage_error("{}: is reserved for the record of finished jobs; give --json another file", json);
   for (const PlannedJob& job : jobs) {
     if (is_same_file(json, job.options.input) || video::share_pictures(json, job.options.input))
       return usage_error("{}: is both an input and --json; give --json another file", json);
@@ -96,7 +96,7 @@ Status make_folders(const std::vector<PlannedJob>& jobs) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error)
-      return usage_error("cannot make the folder '{}': {}; choose another by -o", folder.string(),
+      return usage_error("cannot create the folder '{}': {}; choose another with -o", folder.string(),
                          error.message());
   }
   return {};
@@ -185,10 +185,10 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
       print_error("millrace", about(job.planned->options.input, job.result.outcome.error().message));
   }
   if (outcome && failed > 0)
-    outcome = failure("{} of {} failed; --resume does them again, and nothing that is done", failed,
-                      counted(report.jobs.size(), "job"));
+    outcome =
+        failure("{} of {} failed; --resume repeats only these", failed, counted(report.jobs.size(), "job"));
   else if (!outcome)
-    outcome.error().message += "; --resume goes on from there";
+    outcome.error().message += "; continue with --resume";
   if (!options.run.json.empty()) {
     Status written = write_json(to_json(report, *machine), options.run.json, overwrite_if(options.run.force));
     if (!written && outcome) return written;
@@ -201,84 +201,72 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
 
 void add_batch_command(CLI::App& app, Action& action) {
   CLI::App* verb =
-      app.add_subcommand("batch", "Run filter pipelines over many videos, some of them side by side");
+      app.add_subcommand("batch", "Run filter pipelines over many videos, several at the same time");
+  verb->group(verb_group::video);
   auto options = std::make_shared<BatchOptions>();
   BatchOptions& o = *options;
   verb->add_option(
           "pipeline_and_inputs", o.words,
-          "a pipeline as `millrace run` takes it, then inputs: files, patterns in quotes ('clips/*.mp4'), "
-          "test:WIDTHxHEIGHT[@FRAMES]; with --job-file none, or the pipeline of jobs without one")
-      ->type_name("PIPELINE INPUT...");
-  verb->add_option("--job-file", o.job_file,
-                   "jobs, written down: TOML (*.toml), or one JSON object a line; - for standard input");
+          "Pipeline as for `millrace run`, then videos, patterns in quotes ('clips/*.mp4') or generated "
+          "clips "
+          "(test:WIDTHxHEIGHT[@FRAMES]). With --job-file only a pipeline for the jobs that have none")
+      ->option_text("PIPELINE INPUT...")
+      ->check(suggest_stages(pipeline_words()));
   verb->add_option(
           "-o,--output", o.output,
-          "output of each job: a pattern with {stem}, {name}, {dir} or {index}, as 'out/{stem}.mp4'; "
-          "with --suffix a folder; null keeps nothing")
+          "Output of each job: a name with {stem}, {name}, {dir} or {index}, such as 'out/{stem}.mp4'; with "
+          "--suffix a folder; null for no output")
+      ->option_text("NAME")
       ->check(CLI::Validator([](const std::string& text) { return text.empty() ? no_output_name : ""; }, ""));
-  verb->add_option(
-      "--suffix", o.suffix,
-      "outputs are called like their inputs with this in the place of .mp4 or the like, in the folder "
-      "of -o, or beside the input");
-  verb->add_flag(overwrite_flag, o.run.force, overwrite_help);
+  verb->add_option("--suffix", o.suffix,
+                   "Name each output like its input, with this instead of the extension, in the folder of -o "
+                   "or beside "
+                   "the input")
+      ->option_text("SUFFIX");
+  add_overwrite_flag(*verb, o.run.force);
   verb->add_flag("--resume", o.resume,
-                 "leave out what an earlier batch has done from the same input with the same pipeline and "
-                 "options; do the rest");
-  verb->add_option("--side-by-side", o.side_by_side, "jobs; default: what turns out best")
-      ->check(CLI::Range(1, 4096));
-  verb->add_option("--memory", o.memory,
-                   "what jobs may take together, as 2G; default: half of what is to be had");
-  verb->add_flag("--explain", o.run.explain, "print which jobs ran side by side and why");
-  verb->add_option("--threads", o.run.threads,
-                   "worker threads of all jobs together; default: as many as this process may use")
-      ->check(CLI::Range(1, 4096));
-  verb->add_option("--structure", o.run.structure, "as of millrace run, and so the following");
-  verb->add_option("--fusion", o.run.fusion, "none, pointwise, stencil, all");
-  verb->add_option("--tile", o.run.tile, "WIDTHxHEIGHT; 0 for all of a side");
-  verb->add_option("--isa", o.run.isa, "baseline, sse41, avx2, avx512");
-  verb->add_flag("--no-profile", o.run.no_profile,
-                 "neither use nor keep what runs learn, nor the kernels they compile");
-  verb->add_option("--shared", o.run.shared, "as of millrace chunk");
-  verb->add_option("--seed", o.run.seed, "of the search's random choices")->check(not_negative());
-  verb->add_option("--at", o.run.changes, "FRAME:STAGE.PARAMETER=VALUE, in every job; may be repeated")
-      ->take_all();
-  verb->add_option("--planes", o.run.planes, "auto, all, luma");
-  verb->add_option("--on-damage", o.run.on_damage, "stop or skip");
-  verb->add_option("--frames", o.run.frames, "of each input, at most")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  verb->add_option("--loop", o.run.loop, "read each input so many times")->check(CLI::Range(1, 1 << 30));
-  verb->add_flag("--no-audio", o.run.no_audio, "leave sound out of the outputs");
-  verb->add_option("--json", o.run.json, "write a report to a file, or - for standard output");
-  verb->add_option("--codec", o.run.codec,
-                   "h264 (default for .mp4, .mov and .mkv), h265, av1, vp9 (default for .webm), ffv1 "
-                   "(lossless, .mkv), prores, gif, rawvideo");
-  verb->add_option("--crf", o.run.crf,
-                   "quality of h264, h265 (0 to 51), av1 and vp9 (0 to 63); smaller is better");
-  verb->add_option("--preset", o.run.preset,
-                   "of the encoder, size against time: veryfast, slow, ...; av1 0 to 13, vp9 0 to 8");
-  verb->add_option("--bitrate", o.run.bitrate, "bits a second, as 800k or 5M, in the place of --crf");
-  verb->add_option("--encoder-options", o.run.encoder_options,
-                   "NAME=VALUE,... of FFmpeg's encoder; may be repeated")
-      ->take_all();
-  verb->add_option(
-      "--format", o.run.format,
-      "of the output's samples: gray, yuv420p to yuv444p16, nv12, p010, rgb24, gbrp16; default: as "
-      "the input has them");
-  verb->add_option("--start", o.run.start,
-                   "TIME from which on frames are taken, from the first one on: 12.5 or 0:01:30.25");
-  verb->add_option("--end", o.run.end, "TIME before which the last frame is shown");
-  verb->add_flag("--no-autorotate", o.run.no_autorotate,
-                 "leave frames as they are stored, and the way to turn them to the player");
-  verb->add_flag("--treat-as-progressive", o.run.treat_as_progressive,
-                 "take video that calls itself interlaced for such that is not");
-  verb->add_option("--decoder-threads", o.run.decoder_threads,
-                   "of each job; default: what fits those side by side")
-      ->check(CLI::Range(1, 256));
-  verb->add_option("--encoder-threads", o.run.encoder_threads,
-                   "of each job; default: as of millrace run, so that outputs are the same")
-      ->check(CLI::Range(1, 256));
-  verb->add_flag("-q,--quiet", o.run.quiet,
-                 "no progress line and no summary; failed jobs are told all the same");
+                 "Skip jobs that an earlier batch finished with the same input, pipeline and options");
+  verb->add_option("-j,--jobs,--side-by-side", o.side_by_side, "Jobs that run at the same time")
+      ->check(between(1, 4096))
+      ->default_str("chosen during the run");
+  begin_group(*verb, "Jobs");
+  verb->add_option("--job-file", o.job_file,
+                   "List of jobs: .toml, or one JSON object per line; - for standard input")
+      ->option_text("FILE");
+  verb->add_option("--memory", o.memory, "Memory that all jobs may use together, such as 2G")
+      ->option_text("SIZE")
+      ->default_str("half of the available memory");
+  verb->add_option("--threads", o.run.threads, "Worker threads of all jobs together")
+      ->check(between(1, 4096))
+      ->default_str(worker_threads_default);
+  begin_group(*verb, "Encoding");
+  add_encoding_options(*verb, o.run);
+  add_encoder_threads(*verb, o.run, "as for `millrace run`, so that outputs are the same");
+  begin_group(*verb, "Input");
+  add_part_options(*verb, o.run);
+  add_input_flags(*verb, o.run);
+  add_damage_option(*verb, o.run);
+  verb->add_option("--decoder-threads", o.run.decoder_threads, "Threads of the decoder of each job")
+      ->check(between(1, 256))
+      ->default_str("by the number of jobs");
+  begin_group(*verb, "Filters");
+  add_change_option(*verb, o.run);
+  add_planes(*verb, o.run);
+  begin_group(*verb, "Schedule");
+  add_structure_options(*verb, o.run);
+  verb->add_flag("--no-profile", o.run.no_profile, no_profile_help);
+  verb->add_option("--shared", o.run.shared, shared_help)->option_text("FOLDER");
+  verb->add_option("--seed", o.run.seed, "Seed of the schedule search")
+      ->check(not_negative())
+      ->default_str("1");
+  begin_group(*verb, "Progress and reports");
+  verb->add_flag("-q,--quiet", o.run.quiet, "Print no progress line and no summary, only failed jobs");
+  verb->add_flag("--explain", o.run.explain, "Print which jobs ran at the same time, and why");
+  verb->add_option("--json", o.run.json, json_report_help)->option_text("FILE");
+  verb->footer("# Shrink every clip of a folder\n"
+               "millrace batch 'resize(640)' 'clips/*.mp4' -o 'small/{stem}.mp4'\n"
+               "# Go on after an interruption\n"
+               "millrace batch 'resize(640)' 'clips/*.mp4' -o 'small/{stem}.mp4' --resume");
   verb->callback([&action, options] {
     action = [options] {
       const Interrupt interrupt;

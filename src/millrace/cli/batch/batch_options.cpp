@@ -164,7 +164,8 @@ Result<RoughJob> rough_job(const run::JobWords& words, const BatchOptions& commo
 Result<std::vector<RoughJob>> rough_jobs(const BatchOptions& options, const std::stop_token& stop) {
   if (options.job_file.empty()) {
     if (options.words.size() < 2)
-      return usage_error("give a pipeline and inputs, or --job-file; see millrace batch --help");
+      return usage_error(
+          "a pipeline and inputs are missing; give them, or --job-file; see 'millrace batch --help'");
     return std::vector{RoughJob{.place = "",
                                 .options = options.run,
                                 .pipeline = options.words.front(),
@@ -173,7 +174,7 @@ Result<std::vector<RoughJob>> rough_jobs(const BatchOptions& options, const std:
                                 .suffix = options.suffix}};
   }
   if (options.words.size() > 1)
-    return usage_error("with --job-file inputs are written there; leave out {}", in_quotes(options.words[1]));
+    return usage_error("--job-file names the inputs; leave out {}", in_quotes(options.words[1]));
   const auto read = run::read_job_file(options.job_file, job_keys, stop);
   if (!read) return std::unexpected(read.error());
   std::vector<RoughJob> jobs;
@@ -299,7 +300,7 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
     const std::string pipeline_text = image::to_string(*pipeline);
     for (const std::string& input : job.inputs) {
       if (stop.stop_requested())
-        return std::unexpected(Error{ErrorKind::interrupted, "interrupted before anything was begun"});
+        return std::unexpected(Error{ErrorKind::interrupted, "interrupted before the first job"});
       const auto output = run::output_name(*pattern, {input, jobs.size() + 1, all});
       if (!output) return at(job.place, output.error());
       PlannedJob planned{.options = job.options, .pipeline = *pipeline, .pipeline_text = pipeline_text};
@@ -360,9 +361,9 @@ Result<std::uint64_t> parse_bytes(const std::string& text) {
   static constexpr std::string_view units = "kMGTP";
   const std::size_t power = unit.empty() ? 0 : units.find(unit == "K" ? "k" : unit) + 1;
   if (!number || *number <= 0 || unit.size() > 1 || (power == 0 && !unit.empty()))
-    return usage_error("--memory {} is not an amount of memory; write 1500M or 2G", in_quotes(text));
+    return usage_error("--memory: {} is not a size; write 1500M or 2G", in_quotes(text));
   const double bytes = *number * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power));
-  if (bytes >= 1e19) return usage_error("--memory {} is too much; write 1500M or 2G", in_quotes(text));
+  if (bytes >= 1e19) return usage_error("--memory: {} is too large; write 1500M or 2G", in_quotes(text));
   return static_cast<std::uint64_t>(bytes);
 }
 

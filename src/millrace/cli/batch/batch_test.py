@@ -144,9 +144,9 @@ class Batch(unittest.TestCase):
         self.refused("is a folder", "blur", "sub")
         self.refused("add --suffix", "blur", "a.mp4", "-o", "sub")
         self.refused("unknown filter", "blurr", "a.mp4")
-        self.refused("give a pipeline and inputs", "blur")
+        self.refused("a pipeline and inputs are missing", "blur")
         self.refused("-o null", "blur", "a.mp4")
-        self.refused("unknown codec", "blur", "a.mp4", "--codec", "h256")
+        self.refused("unknown value 'h256'", "blur", "a.mp4", "--codec", "h256")
         self.refused("--memory", "blur", "a.mp4", "--memory", "much")
         self.refused("standard output", "blur", "a.mp4", "-o", "-")
         self.refused("no kind of output", "blur", "a.mp4", "-o", "new/{stem}.avi")
@@ -175,9 +175,9 @@ class Batch(unittest.TestCase):
     def test_words_are_checked_before_inputs_and_inputs_before_outputs(self):
         self.make_clip("a.mp4")
         (self.folder / "a.mkv").write_text("precious")
-        wrong = {"pipeline": "blurr", "codec": "h256", "input": "*.avi", "output": "{stem}.mkv"}
-        right = {"pipeline": "blur", "codec": "h264", "input": "a.mp4", "output": "{stem}.mkv"}
-        for first, said in (("pipeline", "unknown filter"), ("codec", "unknown codec"), ("input", "no file matches"),
+        wrong = {"codec": "h256", "pipeline": "blurr", "input": "*.avi", "output": "{stem}.mkv"}
+        right = {"codec": "h264", "pipeline": "blur", "input": "a.mp4", "output": "{stem}.mkv"}
+        for first, said in (("codec", "unknown value 'h256'"), ("pipeline", "unknown filter"), ("input", "no file matches"),
                             ("output", "exists")):
             # All later values are wrong too.
             words = right | {key: wrong[key] for key in list(wrong)[list(wrong).index(first):]}
@@ -267,7 +267,7 @@ class Batch(unittest.TestCase):
         text = child.communicate(timeout=60)[1].decode()
         self.assertEqual(child.returncode, 130, text)
         self.assertIn("2 jobs: 1 done, 1 interrupted", text)
-        self.assertIn("interrupted after 1 of 2 jobs; --resume goes on from there", text)
+        self.assertIn("interrupted after 1 of 2 jobs; continue with --resume", text)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), [".millrace-batch.jsonl", "1.mkv"])
         words[2] = "test:128x96@20,seed=7"
         jobs = self.report(*words, "--resume")[1]

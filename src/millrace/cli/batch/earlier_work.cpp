@@ -30,10 +30,10 @@ Status check_can_be_made(const fs::path& folder) {
   while (there.has_relative_path() && !fs::exists(fs::symlink_status(there, unknown)))
     there = there.parent_path();
   if (!fs::is_directory(there, unknown))
-    return usage_error("cannot make the folder '{}': '{}' is not a folder; choose another by -o",
+    return usage_error("cannot create the folder '{}': '{}' is not a folder; choose another with -o",
                        folder.string(), there.string());
   if (access(there.c_str(), W_OK | X_OK) != 0)
-    return usage_error("cannot make the folder '{}': {}; choose another by -o", folder.string(),
+    return usage_error("cannot create the folder '{}': {}; choose another with -o", folder.string(),
                        system_reason(errno));
   return {};
 }

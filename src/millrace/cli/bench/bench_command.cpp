@@ -2,7 +2,6 @@
 
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
-#include "millrace/base/command_line.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/run/compare/adaptive_comparison.h"
@@ -35,7 +34,7 @@ Result<run::Disturbance> disturbance_of(const std::string& name) {
   if (name == "none") return run::Disturbance::none;
   if (name == "angle") return run::Disturbance::angle;
   if (name == "load") return run::Disturbance::load;
-  return usage_error("unknown disturbance '{}'; use none, angle or load", name);
+  return usage_error("--disturbance: unknown value '{}'; use none, angle or load", name);
 }
 
 void print_heading() {
@@ -67,7 +66,7 @@ Status bench(const BenchOptions& options) {
   for (const std::string& size : options.sizes) {
     const auto parsed = image::parse_tile(size);
     if (!parsed || parsed->width == 0 || parsed->height == 0)
-      return usage_error("size '{}' is not WIDTHxHEIGHT, such as 1920x1080", size);
+      return usage_error("--sizes: '{}' is not WIDTHxHEIGHT; write 1920x1080", size);
     for (const std::string& pipeline : options.pipelines) {
       for (int threads : options.threads) {
         if (Status allowed = run::check_threads(threads, machine->usable.worker_limit); !allowed)
@@ -103,37 +102,61 @@ Status bench(const BenchOptions& options) {
 
 void add_bench_command(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("bench", "Measure millrace itself on this machine");
+  verb->group(verb_group::machine);
   verb->require_subcommand(1);
+  verb->footer(
+      "# Compare the adaptive scheduler with the best static schedule\nmillrace bench adapt --pipelines @A");
   CLI::App* adapt = verb->add_subcommand(
-      "adapt", "Compare the adaptive scheduler with the best static schedule, frames in memory");
-  adapt->footer(
-      "deflt: throughput of the schedule used where nothing is known, of the best static schedule's;\n"
-      "share: adaptive throughput after convergence, of the best static schedule's\n"
-      "5% in s, frames: until within 5 % of it (-1: never); loss: share of the run's time lost to not\n"
-      "having known it; x seq: throughput over the paper's sequential structure; 2nd run: share in the\n"
-      "first 10 frames from the profile; decide: share of time spent on deciding; took s: wall time\n"
-      "\n"
-      "A case takes the search for the best static schedule, some 10 to 30 seconds, and 4/3 of --seconds:\n"
-      "between turns of the adaptive run it and sequential are measured again. The search is a race: all\n"
-      "candidates a frame, then again and again the better half for longer, the last eight in turns.");
+      "adapt", "Compare the adaptive scheduler with the best static schedule\n\n"
+               "Frames are in memory. Columns of the output: deflt: throughput of the first guess, relative "
+               "to the best static "
+               "schedule. share: adaptive throughput after convergence, likewise. 5% in s, frames: time and "
+               "frames until within "
+               "5 % of the best (-1: never). loss: share of the run's time lost by not knowing the best. x "
+               "seq: throughput "
+               "relative to the paper's sequential structure. 2nd run: share in the first 10 frames with the "
+               "profile. decide: "
+               "share of the time for deciding. took s: wall time.\n\n"
+               "Each case takes 10 to 30 seconds for a race of static schedules, and 4/3 of --seconds.");
   auto options = std::make_shared<BenchOptions>();
   BenchOptions& o = *options;
-  adapt->add_option("--pipelines", o.pipelines, "pipelines or presets")->delimiter(';');
-  adapt->add_option("--sizes", o.sizes, "frame sizes, WIDTHxHEIGHT")->delimiter(',');
-  adapt->add_option("--threads", o.threads, "thread budgets")->delimiter(',')->check(CLI::Range(1, 4096));
-  adapt->add_option("--seconds", o.seconds, "of each adaptive run")->check(above_zero());
-  adapt->add_option(
-      "--disturbance", o.disturbance,
-      "in the middle: none, angle (rotate goes to 60 degrees), load (another process takes a core)");
+  adapt->add_option("--pipelines", o.pipelines, "Pipelines or presets, separated by ';'")
+      ->option_text("PIPELINE;...")
+      ->delimiter(';')
+      ->default_str("@A to @G");
+  adapt->add_option("--sizes", o.sizes, "Frame sizes")
+      ->option_text("WIDTHxHEIGHT,...")
+      ->delimiter(',')
+      ->default_str("352x288,1920x1080");
+  adapt->add_option("--threads", o.threads, "Numbers of worker threads")
+      ->option_text("N,...")
+      ->delimiter(',')
+      ->check(between(1, 4096))
+      ->default_str("1,2");
+  adapt->add_option("--seconds", o.seconds, "Length of each adaptive run")
+      ->check(above_zero())
+      ->default_str("10");
+  adapt->add_option("--json", o.json, "Write the rows to a file, or - for standard output")
+      ->option_text("FILE");
+  add_overwrite_flag(*adapt, o.force);
+  begin_group(*adapt, "Search");
+  adapt
+      ->add_option(
+          "--disturbance", o.disturbance,
+          "Change in the middle of the run. angle: rotate goes to 60 degrees; load: another process takes a "
+          "core")
+      ->option_text("NAME")
+      ->check(one_of_many({"none", "angle", "load"}))
+      ->default_str("none");
   adapt->add_flag(
       "--exhaustive", o.search.exhaustive,
-      "time every static schedule, any number of threads and instructions included (minutes); then race "
-      "as well, to compare");
-  adapt->add_flag("--older-isas", o.older_isas, "race with older instruction sets too");
-  adapt->add_option("--search-seconds", o.search.seconds, "of the race, about")->check(above_zero());
-  adapt->add_option("--seed", o.seed, "of the search's random choices")->check(not_negative());
-  adapt->add_option("--json", o.json, "write the rows to a file, or - for standard output");
-  adapt->add_flag(overwrite_flag, o.force, overwrite_help);
+      "Time every static schedule with any number of threads and instruction set, which takes minutes");
+  adapt->add_flag("--older-isas", o.older_isas, "Include older instruction sets in the race");
+  adapt->add_option("--search-seconds", o.search.seconds, "Length of the race, approximately")
+      ->check(above_zero());
+  adapt->add_option("--seed", o.seed, "Seed of the schedule search")->check(not_negative())->default_str("1");
+  adapt->footer(
+      "# Measure one preset at one size\nmillrace bench adapt --pipelines @A --sizes 352x288 --threads 1");
   adapt->callback([&action, options] { action = [options] { return bench(*options); }; });
 }
 

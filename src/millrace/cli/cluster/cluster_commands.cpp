@@ -1,7 +1,6 @@
 #include "millrace/cli/cluster/cluster_commands.h"
 
 #include "millrace/base/check_outputs.h"
-#include "millrace/base/command_line.h"
 #include "millrace/base/counted.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/in_quotes.h"
@@ -11,6 +10,7 @@
 #include "millrace/base/print.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/progress_line.h"
+#include "millrace/cli/command/video_options.h"
 #include "millrace/cluster/work/do_chunk.h"
 #include "millrace/cluster/work/join_parts.h"
 #include "millrace/cluster/work/make_plan.h"
@@ -56,14 +56,15 @@ Result<double> parse_length(const std::string& text) {
 Status plan_job(const PlanOptions& options, const Interrupt& interrupt) {
   if (!options.show.empty()) {
     if (!options.run.pipeline.empty())
-      return usage_error("--show prints a plan that is there; give it alone");
+      return usage_error("--show prints an existing plan; leave out the pipeline");
     const auto plan = cluster::read_plan(options.show, interrupt.token());
     if (!plan) return std::unexpected(plan.error());
     print_out("{}", to_text(*plan));
     return {};
   }
   if (options.run.pipeline.empty() || options.run.input.empty() || options.plan.empty())
-    return usage_error("give a pipeline, an input and -o PLAN, or --show PLAN");
+    return usage_error(
+        "a part of the plan is missing; give a pipeline, an input and -o PLAN, or --show PLAN");
   const auto length = parse_length(options.chunk);
   if (!length) return std::unexpected(length.error());
   const auto plan = cluster::make_plan(options.run, *length, interrupt.token(), [&options] {
@@ -124,7 +125,7 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
   std::error_code made;
   std::filesystem::create_directories(words.folder, made);
   if (made)
-    return usage_error("{}: cannot be made ({}); choose another folder", words.folder, made.message());
+    return usage_error("cannot create the folder {}: {}; choose another", words.folder, made.message());
   auto cache = run::kernel_cache_of({.no_profile = words.no_profile, .shared = words.shared});
   if (!cache) return std::unexpected(cache.error());
   const auto context = run::ExecutionContext::make(
@@ -156,7 +157,7 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
       print_error("millrace", warning);
     const cluster::PartRecord& part = done->part;
     if (done->skipped)
-      print_note("chunk {}: is done already\n", number);
+      print_note("chunk {}: was done before\n", number);
     else
       print_note("chunk {}: {} in {:.2f} s, {} decoded from {}; {}\n", number, counted(part.frames, "frame"),
                  part.seconds, part.decoded, part.decoded_from, video::to_string(done->run.written_as));
@@ -195,31 +196,34 @@ Status join(JoinWords words, const Interrupt& interrupt) {
 }
 
 void add_plan_command(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("plan", "Cut a run into chunks that any number of machines may do");
+  CLI::App* verb = app.add_subcommand("plan", "Split a run into chunks for any number of machines");
+  verb->group(verb_group::video);
   auto options = std::make_shared<PlanOptions>();
   run::RunOptions& o = options->run;
-  verb->add_option("pipeline", o.pipeline, "pipeline language, a preset @A to @G, or a .toml file");
-  verb->add_option("input", o.input, "a video file, or test:WIDTHxHEIGHT@FRAMES");
-  verb->add_option("-o,--output", options->plan, "the plan to write, or - for standard output");
-  verb->add_flag(overwrite_flag, o.force, overwrite_help);
-  verb->add_option("--show", options->show, "print a plan that is there, chunk by chunk");
-  verb->add_option("--chunk", options->chunk, "length of a chunk: 10s (the default), 500ms, 1m");
-  verb->add_option("--at", o.changes, "as for millrace run; frames count through all chunks")->take_all();
-  verb->add_option("--planes", o.planes, "as for millrace run");
-  verb->add_option("--codec", o.codec,
-                   "codec of the output: h264 (default), h265, av1, vp9, prores, or ffv1 (lossless)");
-  verb->add_option("--crf", o.crf, "quality, as for millrace run");
-  verb->add_option("--preset", o.preset, "of the encoder, as for millrace run");
-  verb->add_option("--bitrate", o.bitrate, "as for millrace run");
-  verb->add_option("--encoder-options", o.encoder_options, "as for millrace run")->take_all();
+  verb->add_option("pipeline", o.pipeline, pipeline_help)->check(suggest_stages(pipeline_words()));
+  verb->add_option("input", o.input, "Video file that all machines can read, or test:WIDTHxHEIGHT@FRAMES");
+  verb->add_option("-o,--output", options->plan, "Plan to write, or - for standard output")
+      ->option_text("FILE");
+  verb->add_option("--chunk", options->chunk, "Length of a chunk, such as 10s, 500ms or 1m")
+      ->option_text("TIME")
+      ->default_str("10s");
+  add_overwrite_flag(*verb, o.force);
+  verb->add_option("--show", options->show, "Print the chunks of an existing plan")->option_text("PLAN");
+  verb->add_flag("-q,--quiet", o.quiet, "Print no summary");
+  begin_group(*verb, "Encoding");
+  add_encoding_options(*verb, o);
   verb->add_option("--encoder-threads", o.encoder_threads,
-                   "threads of the encoder, on every machine the same as pixels depend on them; default: 4")
-      ->check(CLI::Range(1, 256));
-  verb->add_option("--format", o.format, "of the output's samples, as for millrace run");
-  verb->add_flag("--no-audio", o.no_audio, "leave sound out of the output");
-  verb->add_flag("--no-autorotate", o.no_autorotate, "as for millrace run");
-  verb->add_flag("--treat-as-progressive", o.treat_as_progressive, "as for millrace run");
-  verb->add_flag("-q,--quiet", o.quiet, "no summary");
+                   "Threads of the encoder on every machine; pixels depend on them")
+      ->check(between(1, 256))
+      ->default_str("4");
+  begin_group(*verb, "Input and filters");
+  add_input_flags(*verb, o);
+  add_change_option(*verb, o);
+  add_planes(*verb, o);
+  verb->footer("# Split the encoding of a film, do two chunks here, and join all\n"
+               "millrace plan 'gaussian(2)' film.mp4 -o film.plan --codec h264\n"
+               "millrace chunk film.plan 0 1 -o parts\n"
+               "millrace join film.plan parts -o out.mkv");
   verb->callback([&action, options] {
     action = [options] {
       const Interrupt interrupt;
@@ -229,24 +233,28 @@ void add_plan_command(CLI::App& app, Action& action) {
 }
 
 void add_chunk_command(CLI::App& app, Action& action) {
-  CLI::App* verb =
-      app.add_subcommand("chunk", "Do chunks of a plan; those that are done already are left alone");
+  CLI::App* verb = app.add_subcommand("chunk", "Do chunks of a plan, except those that are done already");
+  verb->group(verb_group::video);
   auto words = std::make_shared<ChunkWords>();
-  verb->add_option("plan", words->plan, "what millrace plan wrote")->required();
-  verb->add_option("numbers", words->numbers, "of the chunks, from 0 on")->required();
-  verb->add_option("-o,--output", words->folder, "folder for the parts; is made where it is not there")
+  verb->add_option("plan", words->plan, "Plan that `millrace plan` wrote")->required();
+  verb->add_option("numbers", words->numbers, "Numbers of the chunks; the first is 0")
+      ->option_text("NUMBER...")
       ->required();
-  verb->add_option("--input", words->input, "where this machine has the input; default: where the plan says");
-  verb->add_option("--threads", words->threads, "worker threads; default: as many as this process may use")
-      ->check(CLI::Range(1, 4096));
-  verb->add_flag("--no-profile", words->no_profile,
-                 "neither use nor keep what runs learn, nor the kernels they compile");
-  verb->add_option(
-      "--shared", words->shared,
-      "a folder that the machines of this job see: what one learns, and the kernels it compiles, the "
-      "others begin with");
-  verb->add_option("--json", words->json, "write a report to a file, or - for standard output");
-  verb->add_flag("-q,--quiet", words->quiet, "no progress line and no summary");
+  verb->add_option("-o,--output", words->folder, "Folder for the parts, which is created if it is missing")
+      ->option_text("FOLDER")
+      ->required();
+  verb->add_option("--input", words->input, "Path of the input on this machine")
+      ->option_text("FILE")
+      ->default_str("as in the plan");
+  verb->add_option("--threads", words->threads, "Worker threads")
+      ->check(between(1, 4096))
+      ->default_str(worker_threads_default);
+  verb->add_option("--shared", words->shared, shared_help)->option_text("FOLDER");
+  verb->add_flag("-q,--quiet", words->quiet, "Print no progress line and no summary");
+  begin_group(*verb, "Profiles and reports");
+  verb->add_flag("--no-profile", words->no_profile, no_profile_help);
+  verb->add_option("--json", words->json, json_report_help)->option_text("FILE");
+  verb->footer("# Do the first two chunks of a plan\nmillrace chunk film.plan 0 1 -o parts");
   verb->callback([&action, words] {
     action = [words] {
       const Interrupt interrupt;
@@ -256,15 +264,22 @@ void add_chunk_command(CLI::App& app, Action& action) {
 }
 
 void add_join_command(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("join", "Join the parts of a plan into one video");
+  CLI::App* verb = app.add_subcommand("join", "Join the parts of a plan to one video");
+  verb->group(verb_group::video);
   auto words = std::make_shared<JoinWords>();
-  verb->add_option("plan", words->plan, "what millrace plan wrote")->required();
-  verb->add_option("parts", words->join.folder, "folder of the parts")->required();
-  verb->add_option("-o,--output", words->join.output, "NAME.mkv, .mp4, .mov or .webm")->required();
-  verb->add_flag(overwrite_flag, words->force, overwrite_help);
-  verb->add_option("--input", words->join.input,
-                   "where this machine has the input; default: where the plan says");
-  verb->add_flag("-q,--quiet", words->quiet, "no summary");
+  verb->add_option("plan", words->plan, "Plan that `millrace plan` wrote")->required();
+  verb->add_option("parts", words->join.folder, "Folder with the parts of all chunks")
+      ->option_text("FOLDER")
+      ->required();
+  verb->add_option("-o,--output", words->join.output, "Output: .mkv, .mp4, .mov or .webm")
+      ->option_text("FILE")
+      ->required();
+  add_overwrite_flag(*verb, words->force);
+  verb->add_option("--input", words->join.input, "Path of the input on this machine, for its sound")
+      ->option_text("FILE")
+      ->default_str("as in the plan");
+  verb->add_flag("-q,--quiet", words->quiet, "Print no summary");
+  verb->footer("# Join the parts when all chunks are done\nmillrace join film.plan parts -o out.mkv");
   verb->callback([&action, words] {
     action = [words] {
       const Interrupt interrupt;

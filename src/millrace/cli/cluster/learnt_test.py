@@ -130,9 +130,9 @@ class Learnt(Case):
         self.assertEqual((refused.returncode, refused.stderr.count("\n")), (2, 1), refused.stderr)
         self.assertIn("-y", refused.stderr)
         self.assertIn("family", json.loads(again)["profiles"][0]["key"]["machine"])
-        self.assertEqual(profiles("second", "import", file).stdout, "1 profile taken, 0 known already\n")
+        self.assertEqual(profiles("second", "import", file).stdout, "1 profile imported, 0 known already\n")
         self.assertTrue(learns("second"))
-        self.assertEqual(profiles("second", "import", "-", input=again).stdout, "0 profiles taken, 1 known already\n")
+        self.assertEqual(profiles("second", "import", "-", input=again).stdout, "0 profiles imported, 1 known already\n")
 
         good = file.read_text()
         for name, text in {"empty": "", "cut": good[:len(good) // 2], "other": '{"schema": "millrace.plan"}', "later":

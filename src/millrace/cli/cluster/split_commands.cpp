@@ -1,7 +1,6 @@
 #include "millrace/cli/cluster/split_commands.h"
 
 #include "millrace/base/check_outputs.h"
-#include "millrace/base/command_line.h"
 #include "millrace/base/counted.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/interrupt.h"
@@ -9,6 +8,7 @@
 #include "millrace/base/print.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/progress_line.h"
+#include "millrace/cli/command/video_options.h"
 #include "millrace/cluster/live_split/split_head.h"
 #include "millrace/cluster/live_split/split_node.h"
 #include "millrace/run/options/check_outputs.h"
@@ -47,14 +47,15 @@ Result<std::string> given_token(const std::string& file, const Interrupt& interr
     name = file;
     struct stat status{};
     if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 077) != 0)
-      return usage_error("--token-file {}: others than you can read it; chmod 600 it", file);
+      return usage_error("--token-file {}: other users can read it; run chmod 600 on it", file);
     const auto text = read_text(
         file, 4096,
-        {.missing = "write a word into it that nobody guesses", .directory = "give a file with one line"},
+        {.missing = "write a word that is hard to guess into it", .directory = "give a file with one line"},
         interrupt.token());
     if (!text) return std::unexpected(text.error());
     token = text->substr(0, text->find('\n'));
-    if (token.empty()) return usage_error("--token-file {}: its first line is empty", file);
+    if (token.empty())
+      return usage_error("--token-file {}: the first line is empty; write the token into it", file);
   } else if (const char* value = std::getenv(token_variable)) {
     token = value;
   }
@@ -123,15 +124,14 @@ Status run_split_verb(SplitWords& words, const Interrupt& interrupt) {
                token->empty() ? fmt::format("{}={} ", token_variable, options.token) : "",
                to_string(cluster::Endpoint{at->host, cluster::own_end(listener->get()).port}));
   if (!quiet && cluster::is_anywhere(options.run.input))
-    print_note(
-        "{} is a file: where all machines see it, chunks need no frame to travel; millrace plan makes them\n",
-        printable(options.run.input));
+    print_note("{} is a file: if all machines can read it, 'millrace plan' needs less network\n",
+               printable(options.run.input));
   cluster::SplitRecord record;
   const Status outcome = cluster::run_split(*std::move(listener), options, record);
   line.clear();
   if (!quiet && record.frames > 0) {
     const std::string written = video::to_string(record.written_as);
-    print_note("{} in {:.2f} s: {:.1f} a second; {} replaced{}\n", counted(record.frames, "frame"),
+    print_note("{} in {:.2f} s: {:.1f} per second; {} replaced{}\n", counted(record.frames, "frame"),
                record.seconds, record.seconds > 0 ? static_cast<double>(record.frames) / record.seconds : 0.0,
                counted(record.replaced, "node"), written.empty() ? "" : "; " + written);
     if (!record.not_kept.empty())
@@ -159,8 +159,7 @@ Status run_node_verb(const NodeWords& words, const Interrupt& interrupt) {
   const auto token = given_token(words.token_file, interrupt);
   if (!token) return std::unexpected(token.error());
   if (token->empty())
-    return usage_error("give the token of the head: --token-file FILE, or {} in the environment",
-                       token_variable);
+    return usage_error("the token of the head is missing; give --token-file FILE, or set {}", token_variable);
   const auto machine = machine::inspect_machine();
   if (!machine) return std::unexpected(machine.error());
   if (Status allowed = run::check_threads(words.threads, machine->usable.worker_limit); !allowed)
@@ -181,49 +180,55 @@ Status run_node_verb(const NodeWords& words, const Interrupt& interrupt) {
 }
 
 void add_split_command(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand(
-      "cut", "Run a pipeline in sections on several machines, for a stream that one cannot hold");
+  CLI::App* verb =
+      app.add_subcommand("cut", "Spread the stages of a pipeline over several machines (live split)");
+  verb->group(verb_group::video);
   auto words = std::make_shared<SplitWords>();
   run::RunOptions& o = words->cut.run;
-  verb->add_option("pipeline", o.pipeline, "pipeline language, a preset @A to @G, or a .toml file")
+  verb->add_option("pipeline", o.pipeline, pipeline_help)
+      ->required()
+      ->check(suggest_stages(pipeline_words()));
+  verb->add_option("input", o.input, "Video file, - for y4m on standard input, or test:WIDTHxHEIGHT[@FRAMES]")
       ->required();
-  verb->add_option("input", o.input, "as for millrace run: - for y4m on standard input")->required();
   o.output.clear();
-  verb->add_option("-o,--output", o.output, "as for millrace run: - for y4m");
-  verb->add_flag(overwrite_flag, o.force, overwrite_help);
-  verb->add_option(
-      "--listen", words->listen,
-      "HOST:PORT at which nodes come, and nowhere else; default: 127.0.0.1:7272, that is, nodes of "
-      "this machine");
-  verb->add_option("--nodes", words->cut.nodes,
-                   "begin when so many are there; later ones are spares; default: 1")
-      ->check(CLI::Range(1, 200));
-  verb->add_option("--sections", words->cut.sections,
-                   "cut into so many; default: the fewest that have the rate, or as many as make it fastest")
-      ->check(CLI::Range(1, 64));
-  verb->add_option("--rate", words->cut.rate, "frames a second that are wanted; default: what the input says")
-      ->check(above_zero());
-  verb->add_option("--link", words->link_gigabits, "gigabits a second between two machines; default: 10")
-      ->check(above_zero());
-  verb->add_option("--patience", words->cut.patience,
-                   "seconds in which another node must come for one that is lost; default: 60")
-      ->check(above_zero());
-  verb->add_option(
-      "--token-file", words->token_file,
-      "what nodes must know, in one line; default: MILLRACE_TOKEN, or one that is made up and printed");
-  verb->add_option("--planes", o.planes, "as for millrace run");
-  verb->add_option("--codec", o.codec, "as for millrace run");
-  verb->add_option("--crf", o.crf, "as for millrace run");
-  verb->add_option("--preset", o.preset, "as for millrace run");
-  verb->add_option("--bitrate", o.bitrate, "as for millrace run");
-  verb->add_option("--encoder-options", o.encoder_options, "as for millrace run")->take_all();
-  verb->add_option("--encoder-threads", o.encoder_threads, "as for millrace run")->check(CLI::Range(1, 256));
-  verb->add_option("--format", o.format, "of the output's samples, as for millrace run");
-  verb->add_flag("--no-audio", o.no_audio, "leave sound out of the output");
-  verb->add_flag("--no-autorotate", o.no_autorotate, "as for millrace run");
-  verb->add_flag("--treat-as-progressive", o.treat_as_progressive, "as for millrace run");
-  verb->add_option("--json", o.json, "write a report to a file, or - for standard output");
-  verb->add_flag("-q,--quiet", o.quiet, "no progress line and no notes");
+  verb->add_option("-o,--output", o.output, "Output, as for `millrace run`; - for y4m on standard output")
+      ->option_text("FILE");
+  verb->add_option("--nodes", words->cut.nodes, "Begin with this number of nodes; later nodes are spares")
+      ->check(between(1, 200))
+      ->default_str("1");
+  verb->add_option("--listen", words->listen,
+                   "Address for nodes; by default only nodes of this machine reach it")
+      ->option_text("HOST:PORT")
+      ->default_str("127.0.0.1:7272");
+  verb->add_option("--token-file", words->token_file, "File whose first line is the token that nodes need")
+      ->option_text("FILE")
+      ->default_str("MILLRACE_TOKEN, or a new one, which is printed");
+  add_overwrite_flag(*verb, o.force);
+  begin_group(*verb, "Division");
+  verb->add_option("--sections", words->cut.sections, "Sections of the pipeline")
+      ->check(between(1, 64))
+      ->default_str("the fewest for the rate, or the fastest number");
+  verb->add_option("--rate", words->cut.rate, "Frames per second to reach")
+      ->check(above_zero())
+      ->default_str("the rate of the input");
+  verb->add_option("--link-speed,--link", words->link_gigabits, "Gigabits per second between two machines")
+      ->check(above_zero())
+      ->default_str("10");
+  verb->add_option("--node-timeout,--patience", words->cut.patience,
+                   "Seconds to wait for a spare after a node is lost")
+      ->check(above_zero())
+      ->default_str("60");
+  begin_group(*verb, "Encoding");
+  add_encoding_options(*verb, o);
+  add_encoder_threads(*verb, o, "as for `millrace run`");
+  begin_group(*verb, "Input and filters");
+  add_input_flags(*verb, o);
+  add_planes(*verb, o);
+  begin_group(*verb, "Progress and reports");
+  verb->add_flag("-q,--quiet", o.quiet, "Print no progress line and no notes");
+  verb->add_option("--json", o.json, json_report_help)->option_text("FILE");
+  verb->footer("# Split a run between two nodes of this machine; it prints the command that starts a node\n"
+               "millrace cut @C test:1920x1080@200 -o null --nodes 2");
   verb->callback([&action, words] {
     action = [words] {
       const Interrupt interrupt;
@@ -233,17 +238,23 @@ void add_split_command(CLI::App& app, Action& action) {
 }
 
 void add_node_command(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("node", "Do sections of a pipeline for a millrace cut");
+  CLI::App* verb = app.add_subcommand("node", "Do sections of a pipeline for `millrace cut`");
+  verb->group(verb_group::video);
   auto words = std::make_shared<NodeWords>();
-  verb->add_option("head", words->head, "HOST:PORT of the millrace cut")->required();
-  verb->add_option("--token-file", words->token_file,
-                   "the token of the head, in one line; default: MILLRACE_TOKEN");
-  verb->add_option("--threads", words->threads, "worker threads; default: as many as this process may use")
-      ->check(CLI::Range(1, 4096));
-  verb->add_flag("--stay", words->stay, "wait for the next head when this one has ended or is lost");
-  verb->add_flag("--no-profile", words->no_profile,
-                 "neither use nor keep what runs learn, nor the kernels they compile");
-  verb->add_flag("-q,--quiet", words->quiet, "no notes");
+  verb->add_option("head", words->head, "Address of the `millrace cut`")
+      ->option_text("HOST:PORT")
+      ->required();
+  verb->add_option("--token-file", words->token_file, "File whose first line is the token of the head")
+      ->option_text("FILE")
+      ->default_str("the environment variable MILLRACE_TOKEN");
+  verb->add_option("--threads", words->threads, "Worker threads")
+      ->check(between(1, 4096))
+      ->default_str(worker_threads_default);
+  verb->add_flag("--stay", words->stay, "Wait for the next head after this one has ended or is lost");
+  verb->add_flag("-q,--quiet", words->quiet, "Print no notes");
+  verb->add_flag("--no-profile", words->no_profile, no_profile_help);
+  verb->footer("# Serve a head on this machine, with the token that it printed\n"
+               "millrace node 127.0.0.1:7272 --token-file token.txt");
   verb->callback([&action, words] {
     action = [words] {
       const Interrupt interrupt;

@@ -359,9 +359,9 @@ class Cut(Case):
                             ("HOST:PORT", ["cut", "blur", "test:32x32@3", "--listen", "7272"]),
                             ("cannot be listened at", ["cut", "blur", "test:32x32@3", "--listen", "192.0.2.1:7272"]),
                             ("no such file", ["cut", "blur", "nowhere.mkv", "--listen", "127.0.0.1:0"]),
-                            ("others than you", ["cut", "blur", "test:32x32@3", "--token-file", open_file]),
+                            ("other users can read it", ["cut", "blur", "test:32x32@3", "--token-file", open_file]),
                             ("HOST:PORT", ["node", "nowhere"]),
-                            ("others than you", ["node", "127.0.0.1:1", "--token-file", open_file])):
+                            ("other users can read it", ["node", "127.0.0.1:1", "--token-file", open_file])):
             with self.subTest(words):
                 done = subprocess.run([MILLRACE, *map(str, words), "-q"], env=ENVIRONMENT, capture_output=True, text=True,
                                       timeout=60)

@@ -40,7 +40,7 @@ Status run(const DaemonOptions& options) {
   const bool of_user = options.user || geteuid() != 0;
   if (!options.user && geteuid() != 0)
     return usage_error(
-        "a daemon of the whole machine is root's; for your own programs: millrace daemon --user");
+        "the daemon of the whole machine needs root; for your own programs run 'millrace daemon --user'");
   // Missing hwloc information is reported once, in our own words.
   setenv("HWLOC_HIDE_ERRORS", "2", 0);  // NOLINT(concurrency-mt-unsafe): there is one thread
   placement::DaemonRun run;
@@ -83,12 +83,13 @@ struct TargetOptions {
 Result<json> parameters_of(const TargetOptions& options, bool needed) {
   const int said =
       (options.process ? 1 : 0) + (options.cgroup.empty() ? 0 : 1) + (options.exe.empty() ? 0 : 1);
-  if (said > 1 || (needed && said == 0)) return usage_error("give one of: PID, --cgroup PATH, --exe PATTERN");
+  if (said > 1 || (needed && said == 0))
+    return usage_error("give one of PID, --cgroup PATH and --exe PATTERN");
   // The daemon requires printable text: requests are JSON, and parts of replies are printed on a terminal.
   for (const auto& [option, text] : {std::pair("--cgroup", &options.cgroup), {"--exe", &options.exe}})
     if (printable(*text) != *text)
-      return usage_error("{} {}: must be UTF-8 without control characters{}", option, in_quotes(*text),
-                         text == &options.exe ? "; ? stands for any byte" : "");
+      return usage_error("{}: {} is not UTF-8 without control characters; correct it{}", option,
+                         in_quotes(*text), text == &options.exe ? "; ? stands for any byte" : "");
   json parameters = json::object();
   if (options.process) parameters["pid"] = *options.process;
   if (!options.cgroup.empty()) parameters["cgroup"] = options.cgroup;
@@ -102,17 +103,18 @@ Status watch(const TargetOptions& options) {
   Descriptor process;
   if (options.process) {
     process = placement::open_process(*options.process);
-    if (!process.is_open()) return usage_error("there is no process {}", *options.process);
+    if (!process.is_open())
+      return usage_error("there is no process {}; see 'ps' for those that run", *options.process);
   }
   auto client = DaemonClient::connect(options.socket);
   if (!client) return std::unexpected(client.error());
   const auto reply = client->ask("Watch", *parameters, process);
   if (!reply) return std::unexpected(reply.error());
   if (reply->contains("rule"))
-    print_out("watched as they come: {}\n", printable(options.exe));
+    print_out("watching every program that matches {}\n", printable(options.exe));
   else
-    print_out("{} is watched; {}\n", placement::text_of(*reply, "name"),
-              placement::flag_of(*reply, "acts") ? "its threads are placed where that gains"
+    print_out("watching {}; {}\n", placement::text_of(*reply, "name"),
+              placement::flag_of(*reply, "acts") ? "its threads are placed if that makes it faster"
                                                  : "it is only observed");
   return {};
 }
@@ -124,7 +126,7 @@ Status unwatch(const TargetOptions& options) {
   if (!client) return std::unexpected(client.error());
   const auto reply = client->ask("Unwatch", *parameters);
   if (!reply) return std::unexpected(reply.error());
-  print_out("not watched any more; threads have what they had\n");
+  print_out("no longer watched; its threads are as before\n");
   return {};
 }
 
@@ -136,8 +138,7 @@ Status pause(const TargetOptions& options) {
   if (!client) return std::unexpected(client.error());
   const auto reply = client->ask("Pause", *parameters);
   if (!reply) return std::unexpected(reply.error());
-  print_out("{}\n",
-            options.resume ? "goes on" : "paused; threads have what they had, and are still observed");
+  print_out("{}\n", options.resume ? "resumed" : "paused; threads are as before, and are still observed");
   return {};
 }
 
@@ -168,7 +169,7 @@ Status top(const ViewOptions& options) {
   constexpr double shortest_s = 0.1;
   constexpr double longest_s = 3600;
   if (!(options.seconds >= shortest_s && options.seconds <= longest_s))
-    return usage_error("--every {}: give {} to {} seconds", options.seconds, shortest_s, longest_s);
+    return usage_error("--every: {} is out of range; give {} to {}", options.seconds, shortest_s, longest_s);
   if (!options.once && isatty(STDOUT_FILENO) == 1) return show_top(options.socket, options.seconds);
   return show("Status", {{"threads", true}}, options, [](const json& status) {
     constexpr std::size_t width = 120;
@@ -177,16 +178,17 @@ Status top(const ViewOptions& options) {
 }
 
 void add_socket(CLI::App& verb, std::string& socket) {
-  verb.add_option("--socket", socket, "where the daemon listens; default: the user's, else the system's")
-      ->type_name("PATH");
+  verb.add_option("--socket", socket, "Socket of the daemon")
+      ->option_text("FILE")
+      ->default_str("the user's daemon, else the system's");
 }
 
 void add_target(CLI::App& verb, TargetOptions& options) {
-  verb.add_option("pid", options.process, "a process, with all that it makes")->type_name("PID");
-  verb.add_option("--cgroup", options.cgroup, "all processes of a control group and those below it")
-      ->type_name("PATH");
-  verb.add_option("--exe", options.exe, "whatever executes a file of such a path, now and later: '*/x264'")
-      ->type_name("PATTERN");
+  verb.add_option("pid", options.process, "Process, with all that it starts");
+  verb.add_option("--cgroup", options.cgroup, "All processes of a control group and of those below it")
+      ->option_text("PATH");
+  verb.add_option("--exe", options.exe, "Programs, now and later, whose path matches, such as '*/x264'")
+      ->option_text("PATTERN");
   add_socket(verb, options.socket);
 }
 
@@ -195,40 +197,58 @@ void add_target(CLI::App& verb, TargetOptions& options) {
 void add_daemon_commands(CLI::App& app, Action& action) {
   const auto options = std::make_shared<DaemonOptions>();
   CLI::App* verb = app.add_subcommand(
-      "daemon", "Watch programs that run, and keep threads apart that want the same execution units");
-  verb->add_flag("--user", options->user, "for this user's programs, without being root");
-  verb->add_option("--config", options->config,
-                   "settings; default: /etc/millrace/daemon.toml, of a user ~/.config/...")
-      ->type_name("FILE");
-  verb->add_option("--socket", options->socket, "where to listen instead")->type_name("PATH");
+      "daemon", "Watch running programs and separate threads that compete for execution units");
+  verb->group(verb_group::programs);
+  verb->add_flag("--user", options->user, "Watch programs of this user only; needs no root");
+  verb->add_option("--config", options->config, "Settings")
+      ->option_text("FILE")
+      ->default_str("/etc/millrace/daemon.toml; with --user ~/.config/millrace/daemon.toml");
+  verb->add_option("--socket", options->socket, "Socket to listen on")
+      ->option_text("FILE")
+      ->default_str("in the runtime folder");
   verb->callback([&action, options] { action = [options] { return run(*options); }; });
+  verb->footer("# Watch programs of this user\nmillrace daemon --user");
 
   const auto target_verb = [&](const char* name, const char* help, Status (*act)(const TargetOptions&)) {
     const auto target = std::make_shared<TargetOptions>();
     CLI::App* added = app.add_subcommand(name, help);
+    added->group(verb_group::programs);
     add_target(*added, *target);
     added->callback([&action, target, act] { action = [target, act] { return act(*target); }; });
     return std::pair(added, target);
   };
-  target_verb("watch", "Have the daemon watch a program", watch);
-  target_verb("unwatch", "Have it not watched any more", unwatch);
+  target_verb("watch", "Let the daemon watch a program", watch)
+      .first->footer("# Watch every x264, now and later\nmillrace watch --exe '*/x264'");
+  target_verb("unwatch", "Let the daemon forget a program", unwatch)
+      .first->footer("# Forget the process 4711\nmillrace unwatch 4711");
   const auto [pausing, pause_target] =
-      target_verb("pause", "Have the daemon place nothing for now, or a program of it", pause);
-  pausing->add_flag("--resume", pause_target->resume, "place again");
+      target_verb("pause", "Stop placing the threads of a program, or of all, until --resume", pause);
+  pausing->add_flag("--resume", pause_target->resume, "Place threads again");
+  pausing->footer("# Leave all threads where they are\nmillrace pause");
 
   const auto view = std::make_shared<ViewOptions>();
-  CLI::App* status = app.add_subcommand("status", "What the daemon watches");
-  CLI::App* explain =
-      app.add_subcommand("explain", "All that the daemon knows of a program, and why it does what it does");
-  CLI::App* on_top = app.add_subcommand("top", "Programs, their threads and what these use, as it changes");
-  explain->add_option("program", view->program, "PID, name or control group")->required();
-  on_top->add_flag("--once", view->once, "one picture as text");
-  on_top->add_option("--every", view->seconds, "seconds between pictures");
-  for (CLI::App* viewing : {status, explain, on_top})
+  CLI::App* status = app.add_subcommand("status", "Print what the daemon watches");
+  CLI::App* explain = app.add_subcommand(
+      "explain", "Print what the daemon knows about a program, and the reasons of its decisions");
+  CLI::App* on_top =
+      app.add_subcommand("top", "Show programs, their threads and what they use, continuously");
+  explain->add_option("program", view->program, "PID, name or control group of the program")
+      ->option_text("NAME")
+      ->required();
+  on_top->add_flag("--once", view->once, "Print the table once as text");
+  on_top->add_option("--every", view->seconds, "Seconds between updates")
+      ->check(between(0.1, 3600.0))
+      ->default_str("1");
+  for (CLI::App* viewing : {status, explain, on_top}) {
+    viewing->group(verb_group::programs);
     add_socket(*viewing, view->socket);
+  }
   for (CLI::App* viewing : {status, explain})
     add_json_output(*viewing, view->json);
-  status->add_flag("--metrics", view->as_metrics, "as metrics in the text format of Prometheus");
+  status->add_flag("--metrics", view->as_metrics, "Print metrics in the text format of Prometheus");
+  status->footer("# Print all watched programs\nmillrace status");
+  explain->footer("# Print what the daemon knows about x264\nmillrace explain x264");
+  on_top->footer("# Print the table once\nmillrace top --once");
   status->callback([&action, view] {
     action = [view] {
       return show("Status", {{"threads", view->json.wanted()}}, *view, placement::status_view);

@@ -166,7 +166,7 @@ MetricsExposer::MetricsExposer(const std::string& where) : parts_(std::make_uniq
     parts_->exposer->RegisterCollectable(parts_->published);
   } catch (const std::exception& error) {
     parts_->exposer.reset();
-    print_error("millrace", fmt::format("no metrics: nothing can listen at {} ({})", where, error.what()));
+    print_error("millrace", fmt::format("no metrics: cannot listen at {}: {}", where, error.what()));
   }
 }
 

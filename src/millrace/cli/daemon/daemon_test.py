@@ -160,7 +160,7 @@ class Daemon(unittest.TestCase):
         program = self.start(KINDS, "30", "int", "fp")
         done = self.ask("watch", str(program.pid))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("kinds is watched; it is only observed", done.stdout)
+        self.assertIn("watching kinds; it is only observed", done.stdout)
 
         def known():
             programs = self.status()["programs"]
@@ -376,8 +376,8 @@ class Daemon(unittest.TestCase):
                                  (["watch", "4194303"], 2, "no process 4194303"), (["unwatch", "1"], 1, "nothing"),
                                  (["daemon", "--user", "--config", "/nonexistent"], 2, "/nonexistent"),
                                  (["daemon", "--user"], 1, "another daemon of this user"),
-                                 (["watch", "--exe", b"*/\xff"], 2, r"--exe '*/\xff': must be UTF-8"),
-                                 (["watch", "--exe", "*/\x1b[31m"], 2, r"--exe '*/\x1b[31m'"),
+                                 (["watch", "--exe", b"*/\xff"], 2, r"--exe: '*/\xff' is not UTF-8"),
+                                 (["watch", "--exe", "*/\x1b[31m"], 2, r"--exe: '*/\x1b[31m'"),
                                  (["unwatch", "--cgroup", "/\x1b[31m"], 2, r"--cgroup '/\x1b[31m'"),
                                  (["explain"], 2, "program")):
             done = self.ask(*verb)

@@ -143,7 +143,7 @@ Status show_top(const std::string& socket, double seconds) {
   // Without cursor positioning, curses would print line after line.
   const char* const moves = screen ? tigetstr("cup") : nullptr;
   if (moves == nullptr || reinterpret_cast<std::intptr_t>(moves) == -1)
-    return usage_error("this terminal cannot be drawn on; see millrace top --once");
+    return usage_error("cannot draw on this terminal; use 'millrace top --once'");
   cbreak();
   noecho();
   curs_set(0);

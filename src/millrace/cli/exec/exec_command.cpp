@@ -71,7 +71,7 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
       settings, *options.learn, [&options](const placement::Plan& plan, double seconds, bool beside_others) {
         if (!options.quiet)
           print_note("{:8.3f} s  {}{}\n", seconds, to_string(plan),
-                     beside_others ? "  (others take the CPUs: nothing is learnt beside them)" : "");
+                     beside_others ? "  (ignored: other programs took the CPUs)" : "");
       });
   if (!report) return std::unexpected(report.error());
   if (options.quiet) return {};
@@ -82,13 +82,13 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
                  percent(gain.high), gain.pairs, what);
   };
   for (const auto& plan : report->left_out)
-    print_note("left out, as its threads would get what they have: {}\n", to_string(plan));
-  if (!report->candidates.empty()) print_note("after {} runs, faster than untouched by:\n", report->runs);
+    print_note("left out, because it would change nothing: {}\n", to_string(plan));
+  if (!report->candidates.empty()) print_note("after {} runs, speed relative to untouched:\n", report->runs);
   for (const auto& candidate : report->candidates)
     print(candidate.log_ratios, to_string(candidate.plan));
   if (placement::disturbed(report->runs, report->beside_others))
-    print_note("learnt: nothing, as others took the CPUs before {} of {} runs\n", report->beside_others,
-               report->runs);
+    print_note("learnt: nothing, because other programs took the CPUs before {} of {} runs\n",
+               report->beside_others, report->runs);
   else
     print_note("learnt: {}\n", to_string(report->plan));
   return {};
@@ -151,7 +151,8 @@ void add_exec_command(CLI::App& app, Action& action, const placement::IgnoredSig
   auto options = std::make_shared<ExecOptions>();
   options->ignored_signals = ignored_signals;
   CLI::App* verb =
-      app.add_subcommand("exec", "Run any program and place its threads: exec [options] -- PROGRAM ...");
+      app.add_subcommand("exec", "Run a program and place its threads on the CPUs that suit them");
+  verb->group(verb_group::programs);
   add_options(*verb, *options);
   verb->callback([&action, options] {
     action = [options]() -> Status {

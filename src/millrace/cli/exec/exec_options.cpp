@@ -1,7 +1,10 @@
 #include "millrace/cli/exec/exec_options.h"
 
+#include "millrace/base/in_quotes.h"
+#include "millrace/base/nearest_name.h"
 #include "millrace/base/overwrite.h"
 #include "millrace/base/parse_number.h"
+#include "millrace/cli/command/command.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/plug_in.h"
 #include "millrace/placement/policy/rule_file.h"
@@ -12,6 +15,8 @@
 #include <csignal>
 #include <string_view>
 
+#include <fmt/ranges.h>
+
 namespace millrace::cli {
 namespace {
 
@@ -20,6 +25,14 @@ using placement::RunSettings;
 
 constexpr std::string_view list_prefix = "cpus=";
 constexpr std::string_view rules_prefix = "rules=";
+
+OptionWords policy_words() {
+  OptionWords words{"auto"};
+  for (const placement::MaskPolicy policy : placement::all_mask_policies)
+    words.emplace_back(placement::name_of(policy));
+  words.insert(words.end(), {"cpus=", "rules="});
+  return words;
+}
 
 // CPUs that the program may use.
 Result<machine::CpuSet> allowed_cpus(const RunSettings& settings) {
@@ -31,8 +44,8 @@ Result<machine::CpuSet> allowed_cpus(const RunSettings& settings) {
 
 std::unexpected<Error> not_allowed(std::string_view option, const machine::CpuSet& asked,
                                    const machine::CpuSet& allowed) {
-  return usage_error("{}: the program may not use CPU {}, only {}", option, (asked - allowed).to_string(),
-                     allowed.to_string());
+  return usage_error("{}: the program may not use CPU {}; choose from {}", option,
+                     (asked - allowed).to_string(), allowed.to_string());
 }
 
 // "0-3" or "0;1;2-3"; allowed: the CPUs that the program may use.
@@ -42,9 +55,8 @@ Result<placement::Policy> parse_cpu_lists(std::string_view text, const machine::
     const std::string_view part = text.substr(0, text.find(';'));
     auto list = machine::CpuSet::parse(part);
     if (!list || list->empty())
-      return usage_error("--policy cpus=: '{}' is not a list of CPUs such as 0-3,8; separate the lists of "
-                         "different threads by ';'",
-                         part);
+      return usage_error(
+          "--policy cpus=: '{}' is not a list of CPUs; write 0-3,8, or one list per thread: '0;1;2-3'", part);
     if (!allowed.contains_all(*list)) return not_allowed("--policy cpus=", *list, allowed);
     lists.push_back(std::move(*list));
     if (part.size() == text.size()) return placement::cpu_list_policy(std::move(lists));
@@ -91,24 +103,25 @@ Status set_policy(const std::string& name, RunSettings& settings) {
     settings.masks = MasksNeed::load;
     return {};
   }
-  return usage_error(
-      "unknown policy '{}'; the policies are auto, none, one-to-one, main-least-loaded, spread, compact, "
-      "llc, cpus=LIST, rules=FILE, and shared objects (FILE.so)",
-      name);
+  const OptionWords words = policy_words();
+  return usage_error("--policy: unknown value {}{}; use {}, or a shared object (FILE.so)", in_quotes(name),
+                     did_you_mean(name, std::vector<std::string_view>(words.begin(), words.end())),
+                     fmt::join(words, ", "));
 }
 
 Status set_units(const ExecOptions& options, RunSettings& settings) {
   using placement::UnitsMode;
   const auto modes = {UnitsMode::off, UnitsMode::automatic, UnitsMode::workover};
   const auto* const mode = std::ranges::find(modes, options.units, [](UnitsMode m) { return name_of(m); });
-  if (mode == modes.end()) return usage_error("--units wants auto, workover or off, not '{}'", options.units);
+  if (mode == modes.end())
+    return usage_error("--units: unknown value '{}'; use auto, workover or off", options.units);
   settings.units = *mode;
   if (options.learn && settings.units != UnitsMode::off)
     return usage_error("--units observes one run, but --learn makes many; leave one of them out");
   if (settings.units != UnitsMode::workover) return {};
   if (settings.policy_name != "auto" && settings.policy_name != "none")
     return usage_error(
-        "--units workover places the threads itself; leave out --policy {}, or say --units auto",
+        "--units workover places the threads itself; leave out --policy {}, or give --units auto",
         settings.policy_name);
   settings.policy = placement::policy_of({.masks = placement::MaskPolicy::units});
   settings.policy_name = "workover";
@@ -128,8 +141,9 @@ Status set_progress(const ExecOptions& options, RunSettings& settings) {
     const std::string& text = options.progress_from;
     const auto number = parse_number<int>(text);
     if (!number || *number < 3 || *number > 1000)
-      return usage_error("--progress-from wants stdout, stderr or a descriptor from 3 to 1000, not '{}'",
-                         text);
+      return usage_error(
+          "--progress-from: unknown stream {}; give stdout, stderr or a descriptor from 3 to 1000",
+          in_quotes(text));
     settings.progress.stream = placement::ReportStream::descriptor;
     settings.progress.descriptor = *number;
   }
@@ -139,42 +153,69 @@ Status set_progress(const ExecOptions& options, RunSettings& settings) {
 }  // namespace
 
 void add_options(CLI::App& verb, ExecOptions& options) {
-  verb.add_option("command", options.command, "after --: the program and its arguments");
+  verb.add_option("command", options.command, "Program and its arguments")
+      ->option_text("-- PROGRAM [ARGUMENT...]");
   verb.add_option(
-      "--policy", options.policy,
-      "auto (default), none, one-to-one, main-least-loaded, spread, compact, llc, cpus=LIST[;LIST], "
-      "rules=FILE, FILE.so");
-  verb.add_option("--sched", options.sched, "scheduling class of all threads: other, batch, rr, fifo");
-  verb.add_option("--slice", options.slice_ms,
-                  "time slice in milliseconds, 0.1 to 100 (Linux 6.12 and newer)");
-  verb.add_option("--priority", options.priority,
-                  "nice value of millrace itself while it follows the program, -20 (first) to 19")
-      ->type_name("N");
-  verb.add_option("--birth", options.birth, "how births are seen: auto, ptrace, shim, poll");
-  verb.add_option("--attach", options.attach, "place the threads of a running process instead")
-      ->type_name("PID");
+          "--policy", options.policy,
+          "Placement of the threads. auto: learn the best by trials; none: as the kernel does; cpus=LIST: "
+          "CPUs, such as 0-3,8; rules=FILE: rules by thread name; FILE.so: a policy of your own")
+      ->option_text("NAME")
+      ->check(suggest(policy_words()))
+      ->default_str("auto");
+  verb.add_option("--learn", options.learn, "Run the program up to N times and store the best placement")
+      ->check(between(1, 1 << 30));
+  verb.add_option("--attach", options.attach, "Place the threads of a running process instead")
+      ->option_text("PID");
+  verb.add_flag("-q,--quiet", options.quiet, "Print no summary");
+  verb.add_option("--json", options.json, "Write the summary to a file, or - for standard output")
+      ->option_text("FILE");
+  begin_group(verb, "Placement");
   verb.add_option(
-      "--units", options.units,
-      "observe what each thread uses, and keep those apart that want the same execution units: auto, "
-      "workover, off (default)");
-  verb.add_option("--progress", options.progress, "pattern whose number in the output tells of progress")
-      ->type_name("REGEX");
+          "--units", options.units,
+          "Measure which execution units each thread uses, and separate threads that compete for them. auto: "
+          "among other policies; workover: only this")
+      ->option_text("NAME")
+      ->check(one_of_many({"auto", "workover", "off"}))
+      ->default_str("off");
+  verb.add_option("--sched", options.sched, "Scheduling class of all threads")
+      ->option_text("NAME")
+      ->check(one_of({"other", "batch", "rr", "fifo"}));
+  verb.add_option("--slice", options.slice_ms, "Time slice in milliseconds; needs Linux 6.12")
+      ->option_text("MS")
+      ->check(between(0.1, 100.0));
+  verb.add_option("--detect,--birth", options.birth, "Detection of new threads")
+      ->option_text("NAME")
+      ->check(one_of({"auto", "ptrace", "shim", "poll"}))
+      ->default_str("auto");
+  verb.add_option("--nice,--priority", options.priority,
+                  "Nice value of millrace itself while it follows the program")
+      ->check(between(placement::lowest_nice, placement::highest_nice));
+  verb.add_flag("!--no-profile", options.profiles, "Neither use nor store what earlier runs learnt");
+  begin_group(verb, "Progress of the program");
+  verb.add_option(
+          "--progress", options.progress,
+          "Pattern of a number in the output that grows with the work done, such as 'frame= *([0-9]+)'")
+      ->option_text("REGEX");
   verb.add_option("--progress-from", options.progress_from,
-                  "stdout, stderr (default), or a descriptor's number");
+                  "Stream with this output: stdout, stderr, or a file descriptor (3 to 1000)")
+      ->option_text("STREAM")
+      ->check(suggest({"stdout", "stderr"}))
+      ->default_str("stderr");
   verb.add_flag("!--no-progress", options.known_progress,
-                "do not read along what a program is known to report on standard error");
-  verb.add_option("--learn", options.learn, "run the program up to so many times to learn its plan")
-      ->type_name("N");
-  verb.add_flag("!--no-profile", options.profiles, "neither use what was learnt nor keep what is");
-  verb.add_flag("--quiet", options.quiet, "no summary");
-  verb.add_option("--json", options.json, "write the summary there")->type_name("FILE");
-  verb.add_flag(overwrite_flag, options.force, overwrite_help);
+                "Do not read the progress that well-known programs print to standard error");
+  begin_group(verb, "Reports");
+  add_overwrite_flag(verb, options.force);
+  verb.footer("# Run a program, and place its threads while it runs\n"
+              "millrace exec -- x264 --threads 8 -o out.mkv in.y4m\n"
+              "# Learn the best placement from up to 20 runs\n"
+              "millrace exec --learn 20 -- ffmpeg -v error -y -i in.mp4 -c:v libx265 out.mp4");
 }
 
 Result<RunSettings> to_settings(const ExecOptions& options) {
   RunSettings settings;
   if (options.command.empty() == !options.attach)
-    return usage_error("name a program after --, or a process by --attach: millrace exec -- x264 ...");
+    return usage_error(
+        "give either a program after -- or a process with --attach: millrace exec -- x264 ...");
   settings.command = options.command;
   settings.attach = options.attach;
   settings.ignored_signals = options.ignored_signals;
@@ -182,37 +223,39 @@ Result<RunSettings> to_settings(const ExecOptions& options) {
   const bool by_hand = options.sched || options.slice_ms;
   if (by_hand && options.policy == "auto")
     return usage_error(
-        "--policy auto finds class and slice itself; leave out --sched and --slice, or name a policy");
+        "--policy auto chooses class and slice itself; leave out --sched and --slice, or name a policy");
   if (auto set = set_policy(options.policy.value_or(by_hand ? "none" : "auto"), settings); !set)
     return std::unexpected(set.error());
   if (options.sched) {
     settings.scheduling_class = machine::parse_scheduling_class(*options.sched);
     if (!settings.scheduling_class || *settings.scheduling_class == machine::SchedulingClass::idle)
-      return usage_error("--sched wants other, batch, rr or fifo, not '{}'", *options.sched);
+      return usage_error("--sched: unknown class '{}'; use other, batch, rr or fifo", *options.sched);
   }
   if (options.slice_ms) {
     constexpr double ns_for_ms = 1e6;
     const double ns = *options.slice_ms * ns_for_ms;
     if (!(ns >= static_cast<double>(machine::shortest_slice_ns)) ||
         ns > static_cast<double>(machine::longest_slice_ns))
-      return usage_error("--slice wants 0.1 to 100 milliseconds, not {}", *options.slice_ms);
+      return usage_error("--slice: {} is out of range; give 0.1 to 100", *options.slice_ms);
     settings.slice_ns = static_cast<std::int64_t>(std::llround(ns));
   }
   if (options.priority) {
     if (*options.priority < placement::lowest_nice || *options.priority > placement::highest_nice)
-      return usage_error("--priority wants a nice value from -20 to 19, not {}", *options.priority);
+      return usage_error("--nice: {} is out of range; give -20 to 19", *options.priority);
     if (options.learn)
-      return usage_error("--priority is for one run, but --learn makes many; leave one of them out");
+      return usage_error("--nice is for one run, but --learn makes many; leave one of them out");
     settings.own_nice = options.priority;
   }
   const auto way = placement::parse_birth_way(options.birth);
   if (!way || *way == placement::BirthWay::none)
-    return usage_error("--birth wants auto, ptrace, shim or poll, not '{}'", options.birth);
+    return usage_error("--detect: unknown value '{}'; use auto, ptrace, shim or poll", options.birth);
   settings.birth = *way;
   if (auto set = set_units(options, settings); !set) return std::unexpected(set.error());
   if (auto set = set_progress(options, settings); !set) return std::unexpected(set.error());
   if (options.learn && (*options.learn < 1 || settings.policy || settings.attach))
-    return usage_error("--learn wants a number of runs of a program, under the policy auto");
+    return usage_error(
+        "--learn needs a program after --, and leaves the policy to millrace; leave out --policy and "
+        "--attach");
   sigprocmask(SIG_SETMASK, nullptr, &settings.blocked_signals);
   return settings;
 }

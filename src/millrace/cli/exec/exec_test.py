@@ -311,9 +311,9 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
         done = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 0")
         self.assertEqual(done.returncode, 0, done.stderr)
         # Other tests may use the CPUs.
-        self.assertRegex(done.stderr, "learnt: (untouched|nothing, as others)")
+        self.assertRegex(done.stderr, "learnt: (untouched|nothing, because)")
         # A single thread is not affected, so one run suffices.
-        self.assertIn("left out, as its threads would get what they have: class batch\n", done.stderr)
+        self.assertIn("left out, because it would change nothing: class batch\n", done.stderr)
         self.assertEqual(done.stderr.count(" s  untouched"), 1, done.stderr)
         failing = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 3")
         self.assertEqual(failing.returncode, 1)

@@ -10,6 +10,8 @@ namespace millrace::cli {
 
 void add_filters_command(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("filters", "List the filters with their parameters, and the presets");
+  verb->group(verb_group::video);
+  verb->footer("# Print the names of all filters\nmillrace filters | grep '^  [a-z]'");
   auto json = std::make_shared<JsonOutput>();
   add_json_output(*verb, *json);
   verb->callback([&action, json] {

@@ -27,9 +27,8 @@ void note_refused_folder() {
   if (const auto own = open_private_folder(folder, FolderUse::read); !own)
     print_error(
         "millrace machine",
-        fmt::format(
-            "the processor families in '{}' are not used: {}; set XDG_CONFIG_HOME to a folder of yours",
-            folder.string(), own.error().message));
+        fmt::format("ignored the processor families in '{}': {}; set XDG_CONFIG_HOME to a folder of your own",
+                    folder.string(), own.error().message));
 }
 
 Status show_families(const JsonOutput& json) {
@@ -60,22 +59,28 @@ Status show_machine(const JsonOutput& json) {
 }  // namespace
 
 void add_machine_command(CLI::App& app, Action& action) {
-  CLI::App* verb =
-      app.add_subcommand("machine", "Show what this machine offers and how far that can be trusted");
+  CLI::App* verb = app.add_subcommand("machine", "Show the CPUs, caches and limits of this machine");
+  verb->group(verb_group::machine);
   auto options = std::make_shared<MachineOptions>();
   add_json_output(*verb, options->json);
-  auto* const families = verb->add_flag("--families", options->families,
-                                        "list the processor families whose units are known, with yours of "
-                                        "$XDG_CONFIG_HOME/millrace/units/*.toml");
+  auto* const families =
+      verb->add_flag("--families", options->families,
+                     "List the processor families with known execution units, with your own from "
+                     "$XDG_CONFIG_HOME/millrace/units/*.toml");
   auto* const probe = verb->add_flag("--probe", options->probe,
-                                     "measure what PUs share in truth: 0.1 s for each pair of them");
+                                     "Measure which execution units CPUs share; takes 0.1 s for each pair");
   probe->excludes(families);
-  verb->add_option("--cpus", options->probing.cpus, "probe pairs of these PUs only, such as 0-3,8")
+  begin_group(*verb, "Probe");
+  verb->add_option("--cpus", options->probing.cpus, "Probe pairs of these CPUs only, such as 0-3,8")
+      ->option_text("LIST")
       ->needs(probe);
-  verb->add_flag("--watch", options->probing.watch, "probe again and again, until Ctrl-C")->needs(probe);
-  verb->add_option("--every", options->probing.every_s, "seconds from one probe to the next (1)")
+  verb->add_flag("--watch", options->probing.watch, "Probe repeatedly until Ctrl-C")->needs(probe);
+  verb->add_option("--every", options->probing.every_s, "Seconds from one probe to the next")
+      ->default_str("1")
       ->needs(probe);
-  verb->add_option("--times", options->probing.times, "probe so many times (1)")->needs(probe);
+  verb->add_option("--times", options->probing.times, "Number of probes")->default_str("1")->needs(probe);
+  verb->footer("# Show this machine\nmillrace machine\n# Measure which units the first two CPUs share\n"
+               "millrace machine --probe --cpus 0,1");
   verb->callback([&action, options] {
     action = [options]() -> Status {
       if (options->families) return show_families(options->json);

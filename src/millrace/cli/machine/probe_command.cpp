@@ -23,8 +23,7 @@ Result<machine::CpuSet> cpus_of(const ProbeOptions& options, const machine::Topo
   auto cpus = machine::CpuSet::parse(options.cpus);
   if (!cpus) return usage_error("--cpus: {}", cpus.error().message);
   if (cpus->empty() || !usable->cpus.contains_all(*cpus))
-    return usage_error("--cpus {} cannot be probed; this process may use CPU {}", options.cpus,
-                       usable->cpus.to_string());
+    return usage_error("--cpus: cannot probe {}; choose from {}", options.cpus, usable->cpus.to_string());
   return cpus;
 }
 
@@ -33,11 +32,11 @@ Status check(const ProbeOptions& options) {
   constexpr double longest_s = 86400;
   constexpr int most = 1'000'000;
   if (!(options.every_s >= shortest_s && options.every_s <= longest_s))
-    return usage_error("--every {}: give {} to {} seconds", options.every_s, shortest_s, longest_s);
+    return usage_error("--every: {} is out of range; give {} to {}", options.every_s, shortest_s, longest_s);
   if (options.times && (*options.times < 1 || *options.times > most))
-    return usage_error("--times {}: give 1 to {}", *options.times, most);
+    return usage_error("--times: {} is out of range; give 1 to {}", *options.times, most);
   if (options.watch && options.json.wanted() && options.json.file != "-")
-    return usage_error("--json {}: what --watch tells has no end; redirect standard output instead",
+    return usage_error("--json {}: the output of --watch has no end; redirect standard output instead",
                        options.json.file);
   return options.json.check();
 }
@@ -59,7 +58,7 @@ Status probe(const ProbeOptions& options, const Interrupt& interrupt) {
     pairs.push_back({.first = first, .second = second, .last = {}, .history = {}});
   if (pairs.empty()) {
     if (options.json.wanted()) return print_json(machine::to_json(*topology, pairs, 0), options);
-    print_out("CPU {} is the only one that can be used: there is nobody to share with.\n", cpus->to_string());
+    print_out("CPU {} is the only usable one, and shares with no other.\n", cpus->to_string());
     return {};
   }
   auto probe = machine::PairProbe::make(*topology, machine::usable_memory());

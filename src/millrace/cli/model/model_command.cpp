@@ -1,6 +1,5 @@
 #include "millrace/cli/model/model_command.h"
 
-#include "millrace/base/command_line.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/json_output.h"
 #include "millrace/base/output_file.h"
@@ -48,6 +47,20 @@ struct ModelOptions {
   bool force = false;
 };
 
+OptionWords strategy_words() {
+  OptionWords words;
+  for (const model::Strategy strategy : model::all_strategies)
+    words.emplace_back(to_string(strategy));
+  return words;
+}
+
+OptionWords paper_case_words() {
+  OptionWords words;
+  for (const model::PaperCase which : model::all_paper_cases)
+    words.emplace_back(to_string(which));
+  return words;
+}
+
 Status print_paper() {
   const auto predictions = model::predict_ferret();
   if (!predictions) return std::unexpected(predictions.error());
@@ -70,7 +83,7 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
   for (const std::string& name : options.strategies) {
     const auto strategy = model::strategy_of(name);
     if (!strategy)
-      return usage_error("{} is not a strategy; use pools, oversubscribed, collapsed or stealing",
+      return usage_error("--strategy: unknown value {}; use pools, oversubscribed, collapsed or stealing",
                          in_quotes(name));
     question.strategies.push_back(*strategy);
   }
@@ -110,7 +123,7 @@ Result<model::RecordedRun> recorded_run(const ModelOptions& options) {
     run->pipeline.recorded = std::make_shared<const model::RecordedCalls>(std::move(*calls));
   }
   if (!options.beside.empty()) {
-    if (!options.cores) return usage_error("--beside needs --cores: how many were busy");
+    if (!options.cores) return usage_error("--loaded-run needs the number of busy cores; add --cores N");
     const auto beside = read_run(options.beside);
     if (!beside) return std::unexpected(beside.error());
     if (const Status set = model::set_slowdown(*run, *beside, *options.cores); !set)
@@ -122,10 +135,9 @@ Result<model::RecordedRun> recorded_run(const ModelOptions& options) {
 Status run_model(const ModelOptions& options) {
   if (options.paper) return print_paper();
   if (options.pipeline.empty() == options.from.empty())
-    return usage_error("give either a pipeline ('load serial 0.55ms; work 6ms', or a .toml file) or --from a "
-                       "recorded run");
+    return usage_error("give either stages ('load serial 0.55ms; work 6ms', or a .toml file) or --from FILE");
   if (options.from.empty() && !(options.trace.empty() && options.beside.empty()))
-    return usage_error("--trace and --beside belong to the recorded run that --from names");
+    return usage_error("--trace and --loaded-run belong to a recorded run; add --from FILE");
   if (!options.plot.empty()) {
     if (const Status named = check_plot_name(options.plot); !named) return named;
     if (const Status free = OutputFile::check(options.plot, overwrite_if(options.force)); !free) return free;
@@ -174,40 +186,64 @@ Status run_model(const ModelOptions& options) {
 
 void add_model_command(CLI::App& app, Action& action) {
   CLI::App* verb =
-      app.add_subcommand("model", "Predict how fast a pipeline of stages runs, and what to run it with");
+      app.add_subcommand("model", "Predict the speed of a pipeline of stages, and suggest how to run it");
+  verb->group(verb_group::streams);
   auto options = std::make_shared<ModelOptions>();
-  verb->add_option("pipeline", options->pipeline,
-                   "stages divided by ';', such as 'load serial 0.55ms; rank 6ms cv 0.5', or a .toml file");
-  verb->add_option("--from", options->from, "the report of a recorded run, instead of a pipeline");
-  verb->add_option("--trace", options->trace,
-                   "the trace of that run: simulate its items as they were instead of at random");
   verb->add_option(
-      "--beside", options->beside,
-      "the report of the same run while all --cores were as busy: how they slow each other down");
-  verb->add_option("--cores", options->cores,
-                   "predict the stream runtime on so many cores: --threads, --tokens and --queue as its own");
+          "pipeline", options->pipeline,
+          "Stages with their service times, such as 'load serial 0.55ms; rank 6ms cv 0.5', or a .toml file")
+      ->option_text("[STAGES]");
   verb->add_option("--threads", options->threads,
-                   "cores to predict for: 4, or 1,2,8, or 1..64 (doubled), or 1..8/1");
-  verb->add_option("--strategy", options->strategies,
-                   "pools, oversubscribed, collapsed, stealing (default: all)")
-      ->delimiter(',');
+                   "Numbers of cores: 4, or 1,2,8, or 1..64 (doubled), or 1..8/1")
+      ->option_text("LIST")
+      ->default_str("1..16");
+  verb->add_option("--from", options->from, "Report of a recorded run, instead of stages")
+      ->option_text("FILE");
+  verb->add_option("--strategy", options->strategies, "Strategies of the stream runtime")
+      ->option_text("NAME,...")
+      ->delimiter(',')
+      ->check(one_of(strategy_words()))
+      ->default_str("all");
+  verb->add_option("--plot", options->plot, "Draw times against cores to a .svg or .png file")
+      ->option_text("FILE");
+  add_overwrite_flag(*verb, options->force);
+  begin_group(*verb, "Recorded runs");
+  verb->add_option("--trace", options->trace, "Trace of the recorded run; its items are simulated one by one")
+      ->option_text("FILE");
+  verb->add_option("--loaded-run,--beside", options->beside,
+                   "Report of the same run while all --cores were busy; shows how they slow each other down")
+      ->option_text("FILE");
+  verb->add_option("--cores", options->cores,
+                   "Cores of the machine; predicts the stream runtime with --threads, --tokens and --queue")
+      ->check(between(1, 1 << 20));
+  begin_group(*verb, "Stream runtime");
   verb->add_option("--tokens", options->tokens,
-                   "items in flight when stealing, with --cores always (default: as many as suffice)");
-  verb->add_option("--queue", options->queue, "items in front of each pool (default: as many as suffice)");
-  verb->add_option("--items", options->items,
-                   "items of the run (default: 100000, or those of the recorded run)");
-  verb->add_option("--seed", options->seed, "of the simulations")->check(not_negative());
-  verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
-  verb->add_flag("--formulas", options->formulas,
-                 "by formulas alone: faster, without order, batches and queues' details");
-  verb->add_option("--plot", options->plot, "draw times against cores into this .svg or .png file");
-  verb->add_flag(overwrite_flag, options->force, overwrite_help);
-  verb->add_flag("--paper", options->paper, "the measurements of Navarro et al. 2009 beside the predictions");
+                   "Items in flight, for stealing, or for all strategies with --cores")
+      ->check(between(1, 1 << 30))
+      ->default_str("enough for full speed");
+  verb->add_option("--queue", options->queue, "Items that wait for each pool")
+      ->check(between(1, 1 << 30))
+      ->default_str("enough for full speed");
+  verb->add_flag("--sticky", options->sticky, "Model a scheduler that keeps every thread on one core");
+  begin_group(*verb, "Prediction");
+  verb->add_option("--items", options->items, "Items of the run")
+      ->check(between(std::int64_t{1}, std::int64_t{1} << 40))
+      ->default_str("100000, or those of the recorded run");
+  verb->add_option("--seed", options->seed, "Seed of the simulations")
+      ->check(not_negative())
+      ->default_str("1");
+  verb->add_flag(
+      "--formulas", options->formulas,
+      "Use formulas instead of simulations; faster, but without order, batches and details of queues");
   verb->add_option("--cases", options->cases,
-                   "the models of that paper too, of this pipeline: closed (case 1), open (2), stealing (3), "
-                   "ideal; --threads are those of all parallel stages together")
-      ->delimiter(',');
+                   "Add models of Navarro et al. 2009, with --threads for all parallel stages together")
+      ->option_text("NAME,...")
+      ->delimiter(',')
+      ->check(one_of(paper_case_words()));
+  verb->add_flag("--paper", options->paper, "Compare predictions with the measurements of that paper");
   add_json_output(*verb, options->json);
+  verb->footer("# Predict a pipeline of two stages on 1 to 16 cores\n"
+               "millrace model 'load serial 0.5ms; rank 6ms cv 0.5'");
   verb->callback([&action, options] {
     if (options->from.empty() && !options->paper) options->json.give_back(options->pipeline);
     action = [options] { return run_model(*options); };

@@ -21,7 +21,7 @@ std::unexpected<Error> cannot(std::string_view what, int code) {
 Result<FfmpegPtr<AVPacket>> packet_of(const std::string& bytes) {
   FfmpegPtr<AVPacket> packet(av_packet_alloc());
   if (!packet || av_new_packet(packet.get(), static_cast<int>(bytes.size())) < 0)
-    return failure("no memory for the plot");
+    return failure("not enough memory for the plot");
   std::memcpy(packet->data, bytes.data(), bytes.size());
   return packet;
 }
@@ -36,7 +36,7 @@ Result<FfmpegPtr<AVFrame>> drawn(const std::string& svg) {
   FfmpegPtr<AVFrame> frame(av_frame_alloc());
   const auto packet = packet_of(svg);
   if (!packet) return std::unexpected(packet.error());
-  if (!context || !frame) return failure("no memory for the plot");
+  if (!context || !frame) return failure("not enough memory for the plot");
   int code = avcodec_open2(context.get(), decoder, nullptr);
   if (code >= 0) code = avcodec_send_packet(context.get(), packet->get());
   if (code >= 0) code = avcodec_receive_frame(context.get(), frame.get());
@@ -47,7 +47,7 @@ Result<FfmpegPtr<AVFrame>> drawn(const std::string& svg) {
 // The picture without its alpha channel; plots are opaque.
 Result<FfmpegPtr<AVFrame>> opaque(const AVFrame& frame) {
   FfmpegPtr<AVFrame> result(av_frame_alloc());
-  if (!result) return failure("no memory for the plot");
+  if (!result) return failure("not enough memory for the plot");
   result->format = AV_PIX_FMT_RGB24;
   result->width = frame.width;
   result->height = frame.height;
@@ -71,7 +71,7 @@ Result<std::vector<std::byte>> png_of(const std::string& svg) {
     return failure("FFmpeg was built without its PNG encoder; give --plot a name that ends in .svg");
   const FfmpegPtr<AVCodecContext> context(avcodec_alloc_context3(encoder));
   const FfmpegPtr<AVPacket> packet(av_packet_alloc());
-  if (!context || !packet) return failure("no memory for the plot");
+  if (!context || !packet) return failure("not enough memory for the plot");
   context->width = (*pixels)->width;
   context->height = (*pixels)->height;
   context->pix_fmt = AV_PIX_FMT_RGB24;

@@ -242,7 +242,7 @@ class Model(unittest.TestCase):
         self.refused("other stages", "--from", report, "--beside", self.file("other.json", other), "--cores", 2)
         self.refused("--cores", "--from", report, "--beside", report)
         self.refused("--from", "a 1ms", "--trace", trace)
-        self.refused("0 cores", "--from", report, "--cores", 0)
+        self.refused("--cores: 0 is out of range", "--from", report, "--cores", 0)
 
 
 if __name__ == "__main__":

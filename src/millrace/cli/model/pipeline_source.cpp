@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_bytes = std::size_t{64} << 20U;
 
 std::unexpected<Error> no_count(std::string_view text) {
-  return usage_error("{} is not a number of threads; write 4, 1,2,8 or 1..64, each from 1 to 1024",
+  return usage_error("--threads: {} is not a list of numbers; write 4, 1,2,8 or 1..64, each from 1 to 1024",
                      in_quotes(text));
 }
 

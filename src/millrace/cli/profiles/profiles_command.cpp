@@ -67,7 +67,7 @@ Status show(std::int64_t id) {
       print_out("{:>8.3f}x  {}\n", ratio, printable(candidate));
     return {};
   }
-  return usage_error("there is no profile {}; millrace profiles list shows which there are", id);
+  return usage_error("there is no profile {}; 'millrace profiles list' shows all", id);
 }
 
 Status clear(std::optional<std::int64_t> id) {
@@ -75,8 +75,7 @@ Status clear(std::optional<std::int64_t> id) {
   if (!store) return std::unexpected(store.error());
   const auto gone = store->clear(id);
   if (!gone) return std::unexpected(gone.error());
-  if (id && *gone == 0)
-    return usage_error("there is no profile {}; millrace profiles list shows which there are", *id);
+  if (id && *gone == 0) return usage_error("there is no profile {}; 'millrace profiles list' shows all", *id);
   print_out("{} profile{} cleared\n", *gone, *gone == 1 ? "" : "s");
   return {};
 }
@@ -100,16 +99,17 @@ Status export_to(const std::string& file, bool overwrite) {
           write_whole(file, tuning::export_profiles(travelling), {.overwrite = overwrite_if(overwrite)});
       !written)
     return written;
-  print_note("{} profile{} in {}{}\n", travelling.size(), travelling.size() == 1 ? "" : "s", file,
-             staying == 0
-                 ? ""
-                 : fmt::format("; {} of millrace exec, proven for this machine alone, left out", staying));
+  print_note(
+      "{} profile{} in {}{}\n", travelling.size(), travelling.size() == 1 ? "" : "s", file,
+      staying == 0
+          ? ""
+          : fmt::format("; left out {} of millrace exec, which are valid for this machine only", staying));
   return {};
 }
 
 Status import_from(const std::string& file) {
   constexpr std::size_t most_bytes = std::size_t{64} << 20;
-  const auto text = read_text(file, most_bytes, {.missing = "millrace profiles export writes it"});
+  const auto text = read_text(file, most_bytes, {.missing = "write it with 'millrace profiles export'"});
   if (!text) return std::unexpected(text.error());
   const auto profiles = tuning::parse_profiles(*text, file);
   if (!profiles) return std::unexpected(profiles.error());
@@ -117,39 +117,48 @@ Status import_from(const std::string& file) {
   if (!store) return std::unexpected(store.error());
   const auto imported = tuning::import_profiles(*profiles, *store);
   if (!imported) return std::unexpected(imported.error());
-  print_out("{} profile{} taken, {} known already{}\n", imported->taken, imported->taken == 1 ? "" : "s",
+  print_out("{} profile{} imported, {} known already{}\n", imported->taken, imported->taken == 1 ? "" : "s",
             imported->known,
             imported->left_out == 0
                 ? ""
-                : fmt::format(", {} left out: there is no room for more", imported->left_out));
+                : fmt::format(", {} left out because the store is full", imported->left_out));
   return {};
 }
 
 }  // namespace
 
 void add_profiles_command(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("profiles", "What earlier runs learnt on this machine");
+  CLI::App* verb =
+      app.add_subcommand("profiles", "List, copy or delete what earlier runs learnt on this machine");
+  verb->group(verb_group::machine);
   verb->require_subcommand(1);
-  verb->add_subcommand("list", "List the profiles, the latest first")->callback([&action] { action = list; });
+  verb->footer("# List all profiles\nmillrace profiles list");
+  CLI::App* all = verb->add_subcommand("list", "List the profiles, the latest first");
+  all->footer("# List all profiles\nmillrace profiles list");
+  all->callback([&action] { action = list; });
   auto id = std::make_shared<std::int64_t>(0);
   CLI::App* one = verb->add_subcommand("show", "Show one profile");
-  one->add_option("id", *id, "its number in the list")->required();
+  one->add_option("id", *id, "Number of the profile in the list")->required();
+  one->footer("# Show the profile 3\nmillrace profiles show 3");
   one->callback([&action, id] { action = [id] { return show(*id); }; });
   auto which = std::make_shared<std::optional<std::int64_t>>();
-  CLI::App* some = verb->add_subcommand("clear", "Forget one profile, or all");
-  some->add_option("id", *which, "its number in the list; default: all");
+  CLI::App* some = verb->add_subcommand("clear", "Delete one profile, or all");
+  some->add_option("id", *which, "Number of the profile in the list")->default_str("all");
+  some->footer("# Delete the profile 3\nmillrace profiles clear 3");
   some->callback([&action, which] { action = [which] { return clear(*which); }; });
   auto file = std::make_shared<std::string>();
   auto overwrite = std::make_shared<bool>(false);
-  CLI::App* out = verb->add_subcommand("export", "Write what runs have learnt to a file, for other machines");
-  out->add_option("file", *file, "to write, or - for standard output")->required();
-  out->add_flag(overwrite_flag, *overwrite, overwrite_help);
+  CLI::App* out = verb->add_subcommand("export", "Write the profiles to a file for other machines");
+  out->add_option("file", *file, "File to write, or - for standard output")->required();
+  add_overwrite_flag(*out, *overwrite);
+  out->footer("# Write all profiles\nmillrace profiles export profiles.json");
   out->callback(
       [&action, file, overwrite] { action = [file, overwrite] { return export_to(*file, *overwrite); }; });
   auto from = std::make_shared<std::string>();
-  CLI::App* in =
-      verb->add_subcommand("import", "Take the profiles of another machine for where searches begin");
-  in->add_option("file", *from, "that millrace profiles export wrote, or -")->required();
+  CLI::App* in = verb->add_subcommand("import", "Read the profiles of another machine as first guesses");
+  in->add_option("file", *from, "File that `millrace profiles export` wrote, or - for standard input")
+      ->required();
+  in->footer("# Read profiles\nmillrace profiles import profiles.json");
   in->callback([&action, from] { action = [from] { return import_from(*from); }; });
 }
 

@@ -1,7 +1,6 @@
 #include "millrace/cli/report/report_command.h"
 
 #include "millrace/base/check_outputs.h"
-#include "millrace/base/command_line.h"
 #include "millrace/base/interrupt.h"
 #include "millrace/base/print.h"
 #include "millrace/base/printable.h"
@@ -79,18 +78,24 @@ Status make_report(const ReportOptions& options, const Interrupt& interrupt) {
 }  // namespace
 
 void add_report_command(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand(
-      "report", "Make a page of what runs did and why, or compare two, or of what a daemon watches");
+  CLI::App* verb =
+      app.add_subcommand("report", "Make an HTML page about a run, two runs, or what a daemon watches");
+  verb->group(verb_group::machine);
   auto options = std::make_shared<ReportOptions>();
   ReportOptions& o = *options;
-  verb->add_option("records", o.records,
-                   "what 'millrace run --json' wrote: one file, or two to compare; or what 'millrace status "
-                   "--json' prints")
+  verb->add_option(
+          "records", o.records,
+          "Report of `millrace run --json`, or two to compare; or the output of `millrace status --json`")
+      ->option_text("RECORD [RECORD]")
       ->required()
       ->expected(1, 2);
-  verb->add_option("-o,--output", o.output, "the page, or - for standard output; default: report.html");
-  verb->add_flag(overwrite_flag, o.force, overwrite_help);
-  verb->add_flag("-q,--quiet", o.quiet, "no summary");
+  verb->add_option("-o,--output", o.output, "Page to write, or - for standard output")
+      ->option_text("FILE")
+      ->default_str("report.html");
+  add_overwrite_flag(*verb, o.force);
+  verb->add_flag("-q,--quiet", o.quiet, "Print no summary");
+  verb->footer("# Make a page about a run\nmillrace run @A test:640x480@100 -o null --json run.json\n"
+               "millrace report run.json -o run.html");
   verb->callback([&action, options] {
     action = [options] {
       const Interrupt interrupt;

@@ -46,14 +46,16 @@ Status measure(const RunRequest& request, run::Computation& computation, std::in
 }  // namespace
 
 Status check_computation(const run::RunOptions& options) {
-  if (options.fresh_input && !options.measure) return usage_error("--fresh-input belongs to --measure");
+  if (options.fresh_input && !options.measure)
+    return usage_error("--fresh-input needs --measure; add it, or leave --fresh-input out");
   if (!options.measure && !options.count) return {};
   const std::string_view mode = options.measure ? "--measure" : "--count";
-  if (options.measure && options.count) return usage_error("--measure and --count are two; leave one out");
+  if (options.measure && options.count)
+    return usage_error("--measure and --count exclude each other; leave one out");
   if (!options.second.empty())
     return usage_error("{} works on one video; leave out {}", mode, in_quotes(options.second));
   if (!options.output.empty() && options.output != "null")
-    return usage_error("{} looks at computation alone and writes nothing; leave out -o", mode);
+    return usage_error("{} writes no video; leave out -o", mode);
   if (options.count && !options.report.empty())
     return usage_error("--count prints its result and makes no report; leave out --report");
   for (const auto& [option, given] : {std::pair{"--at", !options.changes.empty()},
@@ -65,8 +67,7 @@ Status check_computation(const run::RunOptions& options) {
                                       {"--deadline", options.deadline_ms.has_value()},
                                       {"--trace", !options.trace.empty()},
                                       {"--live", options.live}})
-    if (given)
-      return usage_error("{} belongs to a run from input to output; leave it or {} out", option, mode);
+    if (given) return usage_error("{} and {} exclude each other; leave one out", option, mode);
   return {};
 }
 
@@ -97,7 +98,7 @@ Status count_run(const RunRequest& request) {
   if (!reader) return std::unexpected(reader.error());
   auto frame = (*reader)->next();
   if (!frame) return std::unexpected(frame.error());
-  if (!*frame) return failure("'{}' has no frames", request.options.input);
+  if (!*frame) return failure("{}: has no frames; give a video with at least one", request.options.input);
   const auto layout =
       image::lay_out_frame(request.pipeline, (*reader)->format(), request.planes, image::Samples::floats);
   if (!layout) return std::unexpected(layout.error());

@@ -55,7 +55,7 @@ Result<std::unique_ptr<LiveScreen>> LiveScreen::open() {
     return usage_error("--live cannot open the terminal of standard error; leave it out");
   const char* const kind = std::getenv("TERM");
   const auto unable = [&] {
-    return usage_error("--live cannot place text on a terminal of the kind '{}' (TERM); leave it out",
+    return usage_error("--live cannot draw on a terminal of type '{}' (TERM); leave it out",
                        kind == nullptr ? "" : kind);
   };
   if (kind == nullptr || *kind == '\0') return unable();

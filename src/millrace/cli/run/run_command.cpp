@@ -1,13 +1,13 @@
 #include "millrace/cli/run/run_command.h"
 
 #include "millrace/base/clock.h"
-#include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/base/whole_file.h"
+#include "millrace/cli/command/video_options.h"
 #include "millrace/cli/run/computation.h"
 #include "millrace/cli/run/live_screen.h"
 #include "millrace/cli/run/run_watcher.h"
@@ -154,110 +154,89 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
 
 void add_run_command(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("run", "Run a filter pipeline over a video");
+  verb->group(verb_group::video);
   auto options = std::make_shared<run::RunOptions>();
   run::RunOptions& o = *options;
   o.output.clear();
-  verb->add_option("pipeline", o.pipeline, "pipeline language, a preset @A to @G, or a .toml file")
-      ->required();
+  verb->add_option("pipeline", o.pipeline, pipeline_help)
+      ->required()
+      ->check(suggest_stages(pipeline_words()));
   verb->add_option("input", o.input,
-                   "a video file, - for y4m on standard input, or test:WIDTHxHEIGHT[@FRAMES]")
+                   "Video file, - for y4m on standard input, or a generated clip: test:WIDTHxHEIGHT[@FRAMES]")
       ->required();
-  verb->add_option("second", o.second, "a second video, which the pipeline calls 'second'");
-  verb->add_option("-o,--output", o.output,
-                   "NAME.mp4, .mkv, .mov, .webm, .gif, .y4m or .yuv, pictures NAME%04d.png, - for y4m on "
-                   "standard output, or null to keep nothing; required but with --measure and --count");
-  verb->add_flag(overwrite_flag, o.force, overwrite_help);
+  verb->add_option("second", o.second, "Second video, which the pipeline calls 'second'");
   verb->add_option(
-      "--structure", o.structure,
-      "sequential, backward, backward-store, backward-cached, tiled, sliding; where neither this nor "
-      "--tile is given, the best schedule is found while the run goes on");
-  verb->add_option("--fusion", o.fusion, "which stages become one kernel: none, pointwise, stencil, all");
-  verb->add_option("--tile", o.tile,
-                   "WIDTHxHEIGHT of a tile (of a granule for backward-cached); 0 for all of a side");
-  verb->add_option("--threads", o.threads,
-                   "worker threads; default: as many as this process may use, and --affinity has CPUs for")
-      ->check(CLI::Range(1, 4096));
-  verb->add_option("--frames-in-flight", o.frames_in_flight, "whole frames side by side")
-      ->check(CLI::Range(1, 4096));
-  verb->add_option("--affinity", o.affinity, "free, pinned, io-same, io-diff, module-diff");
-  verb->add_option("--isa", o.isa, "baseline, sse41, avx2, avx512; default: the best there is");
-  verb->add_flag("--fresh-threads", o.fresh_threads,
-                 "make the threads anew for every stage (the classical baseline)");
-  verb->add_option("--objective", o.objective,
-                   "what best means: throughput (default for files) or latency (default for pipes: the 99th "
-                   "percentile of the time from a frame read to the frame handed to the output)");
+          "-o,--output", o.output,
+          "Output, required except with --measure and --count: .mp4, .mkv, .mov, .webm, .gif, .y4m or .yuv; "
+          "pictures NAME%04d.png; - for y4m on standard output; null for no output")
+      ->option_text("FILE");
+  add_overwrite_flag(*verb, o.force);
+  add_encoding_options(*verb, o);
+  add_encoder_threads(*verb, o, "one for each usable CPU; from 8 CPUs on, 1.5 times as many, up to 64");
+  begin_group(*verb, "Input");
+  add_part_options(*verb, o);
+  add_input_flags(*verb, o);
+  add_damage_option(*verb, o);
+  verb->add_option("--decoder-threads", o.decoder_threads, "Threads of the decoder")
+      ->check(between(1, 256))
+      ->default_str("one for each usable CPU, up to 8");
+  begin_group(*verb, "Filters");
+  add_change_option(*verb, o);
+  add_planes(*verb, o);
+  begin_group(*verb, "Schedule");
+  verb->add_option("--threads", o.threads, "Worker threads")
+      ->check(between(1, 4096))
+      ->default_str(worker_threads_default);
+  verb->add_option(
+          "--objective", o.objective,
+          "Goal of the schedule search. throughput: frames per second; latency: the 99th percentile of the "
+          "time from reading a frame to writing it")
+      ->option_text("NAME")
+      ->check(one_of_many({"throughput", "latency"}, {"deadline"}))
+      ->default_str("throughput; latency for pipes");
   verb->add_option("--deadline", o.deadline_ms,
-                   "MS in which a frame must be done: the fewest threads that keep it are best")
+                   "Finish every frame within this time, with as few threads as possible")
+      ->option_text("MS")
       ->check(above_zero());
-  verb->add_flag("--explain", o.explain, "print what was tried, what it measured, what was chosen and why");
-  verb->add_flag("--no-profile", o.no_profile,
-                 "neither use nor keep what runs learn, nor the kernels they compile");
-  verb->add_option("--shared", o.shared, "as of millrace chunk");
-  verb->add_option("--seed", o.seed, "of the search's random choices")->check(not_negative());
+  add_structure_options(*verb, o);
+  verb->add_option("--frames-in-flight", o.frames_in_flight, "Frames that are processed at the same time")
+      ->check(between(1, 4096))
+      ->default_str("searched during the run");
   verb->add_option(
-          "--at", o.changes,
-          "FRAME:STAGE.PARAMETER=VALUE changes a parameter from that frame on; FRAME..FRAME in equal "
-          "steps; may be repeated")
-      ->take_all();
-  verb->add_option(
-      "--planes", o.planes,
-      "what filters do to chroma. auto (default): what each declares (millrace filters), so that "
-      "edges are gray; all: the same as to luma (default with --measure); luma: nothing, but for "
-      "the geometric ones");
-  verb->add_option(
-      "--on-damage", o.on_damage,
-      "stop: end with an error behind the last good frame (default); skip: leave out what is damaged, "
-      "go on with the next frame that refers to none of it, and say how many are missing");
-  verb->add_option("--frames", o.frames, "stop after so many frames")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  verb->add_option("--loop", o.loop, "read the input so many times")->check(CLI::Range(1, 1 << 30));
-  verb->add_flag("--no-audio", o.no_audio, "leave sound out of the output");
-  verb->add_flag("--count", o.count,
-                 "count the pixels each stage reads, in the first frame's luma, instead of running");
-  verb->add_flag("--measure", o.measure, "time computation alone, on frames preloaded in memory as floats");
+          "--affinity", o.affinity,
+          "CPUs of the threads. free: any; pinned: one each; io-same, io-diff, module-diff: by their "
+          "distance from the I/O thread")
+      ->option_text("NAME")
+      ->check(one_of_many(names_of(machine::all_affinity_arrangements)))
+      ->default_str("searched during the run");
+  verb->add_flag("--fresh-threads", o.fresh_threads, "Create new threads for every stage, as a baseline");
+  verb->add_flag("--no-profile", o.no_profile, no_profile_help);
+  verb->add_option("--shared", o.shared, shared_help)->option_text("FOLDER");
+  verb->add_option("--seed", o.seed, "Seed of the schedule search")->check(not_negative())->default_str("1");
+  begin_group(*verb, "Progress and reports");
+  verb->add_flag("-q,--quiet", o.quiet, "Print no progress line and no summary");
+  verb->add_flag("--live", o.live, "Show frame rate, bottleneck, trials and workers on the whole terminal");
+  verb->add_flag("--explain", o.explain,
+                 "Print the schedules that were tried, their times, and the reason of the choice");
+  verb->add_option("--json", o.json, json_report_help)->option_text("FILE");
+  verb->add_option("--report", o.report, "Write an HTML page about the run")->option_text("FILE");
+  verb->add_option("--trace", o.trace,
+                   "Write a timeline of the workers (JSON) for chrome://tracing or ui.perfetto.dev")
+      ->option_text("FILE");
+  begin_group(*verb, "Measurement of the filters alone");
+  verb->add_flag("--measure", o.measure, "Time the filters on frames in memory, without decoder and encoder");
+  verb->add_option("--repeat", o.repeat, "Passes of --measure over its frames")
+      ->check(between(1, 1 << 20))
+      ->default_str("10");
   verb->add_flag(
       "--fresh-input", o.fresh_input,
-      "with --measure: write each frame's pixels right before it is computed, by the calling thread "
-      "or, with --affinity, by a thread of its own where that puts the I/O thread");
-  verb->add_option("--repeat", o.repeat, "how often --measure processes its frames")
-      ->check(CLI::Range(1, 1 << 20));
-  verb->add_option("--json", o.json, "write a report to a file, or - for standard output");
-  verb->add_option("--report", o.report, "write a page (HTML) that shows what was done and why to this file");
-  verb->add_option("--trace", o.trace,
-                   "write what each worker did when, for chrome://tracing or ui.perfetto.dev: NAME.json");
-  verb->add_flag(
-      "--live", o.live,
-      "show on the whole terminal what the run is at: frames a second, what bounds it, trials, workers");
-  verb->add_option("--codec", o.codec,
-                   "h264 (default for .mp4, .mov and .mkv), h265, av1, vp9 (default for .webm), ffv1 "
-                   "(lossless, .mkv), prores, gif, rawvideo");
-  verb->add_option("--crf", o.crf,
-                   "quality of h264, h265 (0 to 51), av1 and vp9 (0 to 63); smaller is better");
-  verb->add_option("--preset", o.preset,
-                   "of the encoder, size against time: veryfast, slow, ...; av1 0 to 13, vp9 0 to 8");
-  verb->add_option("--bitrate", o.bitrate, "bits a second, as 800k or 5M, in the place of --crf");
-  verb->add_option("--encoder-options", o.encoder_options,
-                   "NAME=VALUE,... of FFmpeg's encoder; may be repeated")
-      ->take_all();
-  verb->add_option(
-      "--format", o.format,
-      "of the output's samples: gray, yuv420p to yuv444p16, nv12, p010, rgb24, gbrp16; default: as "
-      "the input has them");
-  verb->add_option("--start", o.start,
-                   "TIME from which on frames are taken, from the first one on: 12.5 or 0:01:30.25");
-  verb->add_option("--end", o.end, "TIME before which the last frame is shown");
-  verb->add_flag("--no-autorotate", o.no_autorotate,
-                 "leave frames as they are stored, and the way to turn them to the player");
-  verb->add_flag("--treat-as-progressive", o.treat_as_progressive,
-                 "take video that calls itself interlaced for such that is not");
-  verb->add_option("--decoder-threads", o.decoder_threads,
-                   "threads of the decoder; default: as many as this process may use, up to 8")
-      ->check(CLI::Range(1, 256));
-  verb->add_option("--encoder-threads", o.encoder_threads,
-                   "threads of the encoder; default: as many as this process may use, from 8 on half as many "
-                   "again, up to 64")
-      ->check(CLI::Range(1, 256));
-  verb->add_flag("-q,--quiet", o.quiet, "no progress line and no summary");
+      "Write the pixels of each frame just before it is processed, for --measure; with --affinity on the CPU "
+      "of the I/O thread");
+  verb->add_flag("--count", o.count, "Count the pixels that each stage reads in the first frame, and stop");
+  verb->footer("# Find edges in a generated clip\n"
+               "millrace run @A test:640x480@100 -o edges.mp4\n"
+               "# Blur a part of a video\n"
+               "millrace run 'gaussian(3)' in.mp4 -o out.mp4 --start 1:00 --end 1:30");
   verb->callback([&action, options] {
     action = [options] {
       const Interrupt interrupt;

@@ -22,7 +22,8 @@ struct ClusterOptions {
 };
 
 Status simulate_cluster_file(const ClusterOptions& options) {
-  if (options.file.empty()) return usage_error("give a .toml file with [job] and [[machine]]");
+  if (options.file.empty())
+    return usage_error("a .toml file with [job] and [[machine]] is missing; give one");
   const auto text = read_text_file(options.file);
   if (!text) return std::unexpected(text.error());
   const auto cluster = model::parse_cluster_toml(*text, options.file);
@@ -37,11 +38,14 @@ Status simulate_cluster_file(const ClusterOptions& options) {
 
 void add_simulate_cluster(CLI::App& simulate, Action& action) {
   CLI::App* verb =
-      simulate.add_subcommand("cluster", "How long machines take that share the chunks of a job");
+      simulate.add_subcommand("cluster", "Predict the time of machines that share the chunks of a job");
   auto options = std::make_shared<ClusterOptions>();
-  verb->add_option("file", options->file, "a .toml file with [job] and [[machine]]");
-  verb->add_option("--seed", options->seed, "the same seed gives the same job")->check(not_negative());
+  verb->add_option("file", options->file, "A .toml file with [job] and [[machine]]")->option_text("FILE");
+  verb->add_option("--seed", options->seed, "Seed of the simulation; the same seed gives the same result")
+      ->check(not_negative())
+      ->default_str("1");
   add_json_output(*verb, options->json);
+  verb->footer("# Predict the time of a cluster\nmillrace simulate cluster cluster.toml");
   verb->callback([&action, options] {
     options->json.give_back(options->file);
     action = [options] { return simulate_cluster_file(*options); };

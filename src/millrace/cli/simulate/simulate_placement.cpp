@@ -26,12 +26,12 @@ struct PlacementOptions {
 Status simulate_placement(const PlacementOptions& options) {
   if (options.paper) {
     if (!options.file.empty() || options.json.wanted())
-      return usage_error("--paper has threads and machines of its own; give it alone");
+      return usage_error("--paper brings its own threads and machines; leave out the other arguments");
     print_out("{}", model::to_text(model::workover_figures(options.comparison.seed)));
     return {};
   }
   if (options.file.empty())
-    return usage_error("give a .toml file with a machine and its threads, or --paper");
+    return usage_error("a .toml file with a machine and its threads is missing; give one, or --paper");
   const auto text = read_text_file(options.file);
   if (!text) return std::unexpected(text.error());
   const auto families = machine::UnitFamilies::of_this_user();
@@ -49,14 +49,18 @@ Status simulate_placement(const PlacementOptions& options) {
 
 void add_simulate_placement(CLI::App& simulate, Action& action) {
   CLI::App* verb = simulate.add_subcommand(
-      "placement", "Compare where threads may be placed that share execution units and caches");
+      "placement", "Compare placements of threads that share execution units and caches");
   auto options = std::make_shared<PlacementOptions>();
-  verb->add_option("file", options->file, "a .toml file with [machine], [[level]] and [[thread]]");
-  verb->add_option("--draws", options->comparison.draws, "of what a rule leaves to chance");
-  verb->add_option("--seed", options->comparison.seed, "the same seed draws the same")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_flag("--paper", options->paper, "the measurements of the WorkOver paper beside the predictions");
+  verb->add_option("file", options->file, "A .toml file with [machine], [[level]] and [[thread]]");
+  verb->add_option("--draws", options->comparison.draws,
+                   "Random draws for rules that leave choices to chance");
+  verb->add_option("--seed", options->comparison.seed,
+                   "Seed of the draws; the same seed gives the same result")
+      ->check(not_negative());
+  verb->add_flag("--paper", options->paper,
+                 "Compare predictions with the measurements of the WorkOver paper");
   add_json_output(*verb, options->json);
+  verb->footer("# Repeat the figures of the WorkOver paper\nmillrace simulate placement --paper");
   verb->callback([&action, options] {
     if (!options->paper) options->json.give_back(options->file);
     action = [options] { return simulate_placement(*options); };

@@ -157,7 +157,7 @@ Result<report::DecoderObservations> measure_decoders(const DecoderRequest& reque
                                                      const Interrupt& interrupt) {
   if (!is_installed("ffmpeg"))
     return usage_error(
-        "the studies of decoders need ffmpeg, and dav1d: install them (Debian: apt install ffmpeg dav1d)");
+        "the studies of decoders need ffmpeg and dav1d; install them (Debian: apt install ffmpeg dav1d)");
   report::DecoderObservations observed{.cpus = machine.usable.worker_limit,
                                        .threads = decoder_threads,
                                        .generated = request.clips.empty(),
@@ -173,7 +173,7 @@ Result<report::DecoderObservations> measure_decoders(const DecoderRequest& reque
   else
     observed.streams.assign(report::paper_streams().begin(), report::paper_streams().end());
   if (request.progress && observed.generated)
-    print_note("no clip was given: the streams to decode are made of test pictures; give films by --clips\n");
+    print_note("no clip given: using generated test pictures; give films with --clips\n");
 
   const auto scratch = ScratchFolder::make();
   if (!scratch) return std::unexpected(scratch.error());

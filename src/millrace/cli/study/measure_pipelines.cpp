@@ -96,7 +96,7 @@ class Measurement {
     if (request_.photos.empty()) {
       std::error_code error;
       fs::create_directory(photos_, error);
-      if (error) return failure("cannot make {}: {}", photos_.string(), error.message());
+      if (error) return failure("cannot create {}: {}", photos_.string(), error.message());
       if (Status made = make_photos(photos_, request_.quick ? 12 : 400, request_.quick ? 96 : 384); !made)
         return made;
     }

@@ -123,7 +123,7 @@ Result<ProgramRun> run_program(const std::vector<std::string>& words, const Prog
     pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return failure("cannot make a pipe: {}", system_reason(errno));
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return failure("cannot create a pipe: {}", system_reason(errno));
   const Descriptor go = Descriptor::owned(ends[0]);
   Descriptor start_it = Descriptor::owned(ends[1]);
   pid_t child = -1;
@@ -187,7 +187,7 @@ Result<ProgramRun> run_program(const std::vector<std::string>& words, const Prog
       return failure("cannot start {}; name the folder that holds it with --programs",
                      printable(words.front()));
     return failure("{} failed: {}", printable(words.front()),
-                   run.errors.empty() ? "it says nothing" : last_line(run.errors));
+                   run.errors.empty() ? "it printed no reason" : last_line(run.errors));
   }
   const auto seconds_of = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -201,10 +201,10 @@ Result<ProgramRun> run_program(const std::vector<std::string>& words, const Prog
 Result<ScratchFolder> ScratchFolder::make() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
-  if (error) return failure("there is no folder for temporary files: {}", error.message());
+  if (error) return failure("no folder for temporary files: {}; set TMPDIR", error.message());
   std::string name = parent / "millrace-study-XXXXXX";
   if (mkdtemp(name.data()) == nullptr)
-    return failure("cannot make a folder in {}: {}", parent.string(), system_reason(errno));
+    return failure("cannot create a folder in {}: {}; set TMPDIR", parent.string(), system_reason(errno));
   return ScratchFolder(name);
 }
 

@@ -1,7 +1,6 @@
 #include "millrace/cli/study/study_command.h"
 
 #include "millrace/base/check_outputs.h"
-#include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/interrupt.h"
@@ -9,6 +8,7 @@
 #include "millrace/base/print.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/whole_file.h"
+#include "millrace/cli/command/video_options.h"
 #include "millrace/cli/study/comparison_study.h"
 #include "millrace/cli/study/measure_study.h"
 #include "millrace/cli/study/study_list.h"
@@ -66,7 +66,7 @@ void tell_where(const StudyOptions& options) {
 Status check_input(const NamedPath& input) {
   std::error_code missing;
   if (input.path == "-" || std::filesystem::is_other(std::filesystem::status(input.path, missing)))
-    return usage_error("{}: cannot be read more than once, as study does; give a file",
+    return usage_error("{}: cannot be read more than once; give a file",
                        input.path == "-" ? "standard input" : printable(input.path));
   return {};
 }
@@ -106,9 +106,9 @@ Status compare_with_papers(const StudyOptions& options, const Interrupt& interru
   request.clips = options.request.inputs;
   if ((!request.clips.empty() && !shows_clips(request.names)) || options.request.frames ||
       options.request.threads)
-    return usage_error("--clips belongs to x264, decoders and the studies of execution structures, --frames "
-                       "and --threads to "
-                       "these last alone; see: millrace study list");
+    return usage_error(
+        "--clips is for x264, decoders and execution structures, --frames and --threads are for execution "
+        "structures only; leave them out (see 'millrace study list')");
   for (const std::string& name : request.names)
     if (!is_comparison(name)) return not_together(name, request.names.front());
   std::vector<NamedPath> inputs;
@@ -118,7 +118,7 @@ Status compare_with_papers(const StudyOptions& options, const Interrupt& interru
   for (const NamedPath& input : inputs)
     if (Status checked = check_file(input); !checked) return checked;
   if (!request.photos.empty() && !std::filesystem::is_directory(request.photos))
-    return usage_error("--photos: there is no folder {}", in_quotes(request.photos));
+    return usage_error("--photos: there is no folder {}; give one with images", in_quotes(request.photos));
   if (Status checked = check_results(options, inputs); !checked) return checked;
   const auto page = measure_comparisons(request, interrupt);
   if (!page) return std::unexpected(page.error());
@@ -139,7 +139,7 @@ Status study(const StudyOptions& options, const Interrupt& interrupt) {
   auto figures = report::parse_figures(options.figures);
   if (!figures) return std::unexpected(figures.error());
   if (!options.comparison.photos.empty() || !options.comparison.stream.empty())
-    return usage_error("{} belongs to other studies than {}; see: millrace study list",
+    return usage_error("{} does not apply to {}; leave it out (see 'millrace study list')",
                        options.comparison.photos.empty() ? "--stream" : "--photos",
                        in_quotes(options.figures.front()));
   request.figures = std::move(*figures);
@@ -147,12 +147,12 @@ Status study(const StudyOptions& options, const Interrupt& interrupt) {
   request.progress = !options.quiet;
   std::vector<NamedPath> inputs;
   for (const std::string& input : request.inputs) {
-    inputs.push_back({"--input", input});
+    inputs.push_back({"--clips", input});
     if (Status checked = check_input(inputs.back()); !checked) return checked;
     // A generated video or numbered pictures are not a single file.
     std::error_code missing;
     if (video::is_coded_input(input) && !input.contains('%') && !std::filesystem::exists(input, missing))
-      return usage_error("{}: no such file; give a video to --input", printable(input));
+      return usage_error("{}: no such file; give a video to --clips", printable(input));
   }
   if (Status checked = check_results(options, inputs); !checked) return checked;
   const auto result = measure_study(request, interrupt);
@@ -182,39 +182,53 @@ Status study_or_list(const StudyOptions& options, const Interrupt& interrupt) {
 
 void add_study_command(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand(
-      "study",
-      "Repeat the experiments of the papers on this machine, beside the papers' own figures, as one page");
+      "study", "Repeat the experiments of the papers on this machine, and show both results on one page");
+  verb->group(verb_group::machine);
   auto options = std::make_shared<StudyOptions>();
   StudyOptions& o = *options;
   verb->add_option("figures", o.figures,
-                   "list: names them all; fig2 to fig7, map, or all; pipelines, or some of its studies; "
-                   "several divided by commas")
+                   "Studies, separated by commas: fig2 to fig7, map, or all of these; pipelines, or some of "
+                   "them; list "
+                   "names all")
+      ->option_text("NAME,...")
       ->required()
-      ->delimiter(',');
-  verb->add_option("--input,--clips", o.request.inputs,
-                   "one or two videos, a small one for foreman (CIF) and a large one for tractor (1080p); "
-                   "what is not given is generated; of decoders, one or more that their streams are made of")
-      ->delimiter(',');
-  verb->add_option(
-          "--runs", o.runs,
-          "of each setting; default: 30 of fig2 to map, 20 of decoders (the paper: 500), 100 of the other "
-          "dispatch studies, else 5; with --quick 3 and 2")
-      ->check(CLI::Range(2, 10000));
-  verb->add_option("--frames", o.request.frames, "in a run; default: 24 of the small clip, 6 of the large")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10000}));
-  verb->add_option("--threads", o.request.threads, "at most; default: as many as this process may use")
-      ->check(CLI::Range(1, 4096));
-  verb->add_flag("--quick", o.request.quick, "few runs on tiny inputs: to see the page, not to measure");
-  verb->add_option("--photos", o.comparison.photos,
-                   "a folder of images for the image search of the pipeline studies; made where not given");
-  verb->add_option("--stream", o.comparison.stream, "a file for dedup to pack in them; made where not given");
-  verb->add_option(
-      "--programs", o.comparison.programs,
-      "the folder of the programs that studies run; default: where this program lies, then PATH");
-  verb->add_option("-o,--output", o.output, "the page; default: study.html");
-  verb->add_option("--json", o.json, "write every time to a file, or - for standard output");
-  verb->add_flag(overwrite_flag, o.force, overwrite_help);
-  verb->add_flag("-q,--quiet", o.quiet, "no progress line and no summary");
+      ->delimiter(',')
+      ->check(suggest(study_names()));
+  verb->add_option("-o,--output", o.output, "Page to write")->option_text("FILE")->default_str("study.html");
+  add_overwrite_flag(*verb, o.force);
+  verb->add_flag("--quick", o.request.quick,
+                 "Make few runs on tiny inputs, to see the page without measuring");
+  verb->add_option("--runs", o.runs, "Runs of each setting")
+      ->check(between(2, 10000))
+      ->default_str(
+          "30 for fig2 to map, 20 for decoders, 100 for other dispatch studies, else 5; with --quick 3 or 2");
+  verb->add_flag("-q,--quiet", o.quiet, "Print no progress line and no summary");
+  begin_group(*verb, "Inputs");
+  verb->add_option("--clips,--input", o.request.inputs,
+                   "Videos: a small one (CIF) and a large one (1080p); any number for decoders")
+      ->option_text("FILE,...")
+      ->delimiter(',')
+      ->default_str("generated");
+  verb->add_option("--photos", o.comparison.photos, "Images for the image search of the pipeline studies")
+      ->option_text("FOLDER")
+      ->default_str("generated");
+  verb->add_option("--stream", o.comparison.stream, "File that dedup packs in the pipeline studies")
+      ->option_text("FILE")
+      ->default_str("generated");
+  verb->add_option("--programs", o.comparison.programs, "Programs that the studies run")
+      ->option_text("FOLDER")
+      ->default_str("the folder of this program, then PATH");
+  begin_group(*verb, "Settings");
+  verb->add_option("--frames", o.request.frames, "Frames of a run")
+      ->check(between(std::int64_t{1}, std::int64_t{10000}))
+      ->default_str("24 of the small clip, 6 of the large one");
+  verb->add_option("--threads", o.request.threads, "Most worker threads")
+      ->check(between(1, 4096))
+      ->default_str(worker_threads_default);
+  begin_group(*verb, "Reports");
+  verb->add_option("--json", o.json, "Write all times to a file, or - for standard output")
+      ->option_text("FILE");
+  verb->footer("# List all studies\nmillrace study list\n# See a page quickly\nmillrace study fig2 --quick");
   verb->callback([&action, options] {
     action = [options] {
       const Interrupt interrupt;

@@ -19,6 +19,19 @@ std::string line(std::string_view name, std::string_view what) {
 
 }  // namespace
 
+std::vector<std::string> study_names() {
+  std::vector<std::string> names{"list", "all", "pipelines", "dispatch", std::string(report::x264_study)};
+  const auto add = [&names](const auto& studies) {
+    for (const auto study : studies)
+      names.emplace_back(report::name_of(study));
+  };
+  add(report::all_figures());
+  add(report::all_pipeline_studies());
+  add(report::all_decoder_studies());
+  add(report::all_dispatch_studies());
+  return names;
+}
+
 std::string study_list() {
   std::string text = "Execution structures (four x86 processors, 2012); all: every one of these\n";
   for (const report::Figure figure : report::all_figures())

@@ -168,7 +168,7 @@ class Study(unittest.TestCase):
 
     def test_what_cannot_be_is_refused_in_one_line_before_anything_is_measured(self):
         self.refused(2, "there is no study 'fig8'; see: millrace study list", "fig8")
-        self.refused(2, "figures", "--quick")
+        self.refused(2, "NAME,... is missing", "--quick")
         self.refused(2, "two", "fig2", "--input", "test:9x9", "--input", "test:9x9", "--input", "test:9x9",
                      "-o", self.folder / "no.html")
         self.refused(2, "exists", "fig2", "--quick", "-o", self.folder / "all.html")
@@ -184,7 +184,7 @@ class Study(unittest.TestCase):
 
     def test_words_are_checked_before_inputs_and_inputs_before_outputs(self):
         there, none = self.folder / "all.html", self.folder / "none.mp4"
-        for study, wrong, said in (("fig2", "fig8", "no study 'fig8'"), ("x264", "x264,fig2", "'fig2' is no study")):
+        for study, wrong, said in (("fig2", "fig8", "no study 'fig8'"), ("x264", "x264,fig2", "'fig2' cannot be on one page")):
             self.refused(2, said, wrong, "--input", f"{none},{none}", "-o", there)
             self.refused(2, "none.mp4: no such file", study, "--input", f"{none},{none}", "-o", there)
         self.refused(2, "all.html: exists", "fig2", "--input", "test:32x32@2", "-o", there)
@@ -395,7 +395,7 @@ class Comparisons(unittest.TestCase):
                     if column["origin"] != "the paper":
                         self.assertIsNotNone(value, (row, column))
         if studies:
-            self.assertIn("no clip was given", self.done.stderr.decode())
+            self.assertIn("no clip given", self.done.stderr.decode())
 
     def test_a_signal_to_its_group_ends_it_and_its_programs_and_is_named(self):
         if "dispatch" not in self.names and "dispatch-table4" not in self.names:
@@ -449,7 +449,7 @@ class Comparisons(unittest.TestCase):
 
     def test_what_does_not_go_together_is_refused(self):
         page = self.folder / "no.html"
-        for code, word, words in ((2, "'fig2' is no study", ("x264,fig2",)), (2, "'x264' is no study", ("fig2,x264",)),
+        for code, word, words in ((2, "'fig2' cannot be on one page", ("x264,fig2",)), (2, "'x264' cannot be on one page", ("fig2,x264",)),
                                   (2, "--clips", ("pipelines", "--clips", "a")),
                                   (2, "both", ("x264", "--clips", self.one_clip())),
                                   (1, "none/millrace-dedup", ("pipeline-fig4", "--quick", "--programs", "none"))):

@@ -29,7 +29,7 @@ Result<report::ThreadCosts> measure_thread_costs(const machine::CpuSet& cpus) {
       births.push_back(ms_since(start));
     }
   } catch (const std::system_error& error) {
-    return failure("cannot make threads: {} (RLIMIT_NPROC?)", error.what());
+    return failure("cannot create threads: {}; raise 'ulimit -u'", error.what());
   }
   const machine::AffinityGuard guard;
   const machine::CpuSet first = cpus.first(1);

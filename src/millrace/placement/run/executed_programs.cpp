@@ -22,7 +22,7 @@ bool ExecutedPrograms::must_not_be_traced(pid_t process) {
   if (program->changes_user && geteuid() != 0)
     note(fmt::format(
         "'{}' was started without the rights of its file, as the program that started it was traced; "
-        "use --birth poll",
+        "use --detect poll",
         name));
   if (!program->traces && !program->sanitized) return false;
   note(fmt::format("'{}' traces programs itself: births are found by polling from its start on", name));

@@ -16,14 +16,14 @@ Result<int> set_own_nice(int nice) {
     const int reason = errno;
     constexpr int rlimit_of_zero = 20;  // RLIMIT_NICE counts from 1 for 19 to 40 for -20
     if (reason == EPERM || reason == EACCES)
-      return usage_error("--priority {}: not permitted to this user; it takes root, CAP_SYS_NICE, or "
+      return usage_error("--nice {}: not permitted to this user; it takes root, CAP_SYS_NICE, or "
                          "RLIMIT_NICE of {} (ulimit -e {})",
                          nice, rlimit_of_zero - nice, rlimit_of_zero - nice);
-    return failure("--priority {}: {}", nice, system_reason(reason));
+    return failure("--nice {}: {}", nice, system_reason(reason));
   }
   errno = 0;
   const int granted = getpriority(PRIO_PROCESS, 0);
-  if (errno != 0) return failure("--priority {}: {}", nice, system_reason(errno));
+  if (errno != 0) return failure("--nice {}: {}", nice, system_reason(errno));
   return granted;
 }
 

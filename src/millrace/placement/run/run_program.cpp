@@ -356,7 +356,7 @@ Result<Summary> Run::attach() {
   summary_.program = fmt::format("process {} ({})", process, stat->name);
   summary_.birth = settings_.birth == BirthWay::any ? BirthWay::ptrace : settings_.birth;
   if (summary_.birth == BirthWay::shim)
-    return usage_error("a shim is loaded when a program begins; to attach use --birth ptrace or poll");
+    return usage_error("a shim is loaded when a program begins; to attach use --detect ptrace or poll");
   const auto guardian = Guardian::start(journal_);
   if (!guardian) return std::unexpected(guardian.error());
   guardian_ = guardian->process();
