@@ -159,7 +159,7 @@ class Joiner {
 
   [[nodiscard]] Status open_side() {
     if (video_.side_file.empty()) return {};
-    auto streams = std::make_shared<SideStreams>(video_.audio);
+    auto streams = std::make_shared<SideStreams>(video_.audio, std::nullopt, std::nullopt, name_);
     auto opened = open_demuxer(video_.side_file, stop_, streams);
     if (!opened) return std::unexpected(opened.error());
     side_input_ = *std::move(opened);

@@ -1,4 +1,5 @@
 // Sound that a file has only from some place on is copied too.
+#include "millrace/base/scoped_variable_testing.h"
 #include "millrace/video/video_testing.h"
 
 #include <map>
@@ -58,6 +59,35 @@ TEST(LateSound, IsKeptWhenTheListOfStreamsChangesInTheMiddle) {
   const std::string samples = output_of(fmt::format(
       "ffmpeg -v error -nostdin -i '{}' -map 0:a:0 -ac 1 -f s16le - </dev/null", folder / "out.mkv"));
   EXPECT_GT(samples.size() / 2, 48000 * 19 / 10);
+}
+
+// It has to wait for the first frame, in a temporary file if there is much of it.
+TEST(EarlySound, IsReportedIfItCannotWait) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  TemporaryFolder folder;
+  ASSERT_TRUE(ffmpeg("-itsoffset 5 -f lavfi -i testsrc2=s=32x32:r=25:d=0.2 -f lavfi -i "
+                     "anoisesrc=r=192000:d=5,aformat=channel_layouts=7.1 -c:v libx264 -preset ultrafast -c:a "
+                     "pcm_s32le '" +
+                     (folder / "in.mkv") + "'"));
+  const std::string missing = folder / "missing";
+  const ScopedVariable variable("TMPDIR", missing);
+  for (const std::string& beside : {folder / "out.mkv", missing + "/out.mkv"}) {
+    const auto side = make_side_streams(true, {}, beside);
+    auto reader = open_reader(folder / "in.mkv", {.side_streams = side});
+    ASSERT_TRUE(reader) << reader.error().message;
+    auto writer = open_writer(folder / "out.mkv", (*reader)->format(),
+                              {.overwrite = Overwrite::yes, .side_streams = side});
+    ASSERT_TRUE(writer) << writer.error().message;
+    const Delivered delivered = read_all(**reader);
+    EXPECT_FALSE(delivered.error) << delivered.error->message;
+    for (const Frame& frame : delivered.frames)
+      ASSERT_TRUE((*writer)->write(frame));
+    ASSERT_TRUE((*writer)->finish());
+    if (beside.starts_with(missing))
+      EXPECT_THAT((*writer)->not_kept(), ::testing::ElementsAre(::testing::HasSubstr(missing)));
+    else
+      EXPECT_THAT((*writer)->not_kept(), ::testing::IsEmpty());
+  }
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input, const R
   return open_ffmpeg_reader(*std::move(file), options);
 }
 
-std::shared_ptr<SideStreams> make_side_streams(bool audio, const Clip& clip) {
-  return std::make_shared<SideStreams>(audio, clip.start, clip.end);
+std::shared_ptr<SideStreams> make_side_streams(bool audio, const Clip& clip, const std::string& output) {
+  return std::make_shared<SideStreams>(audio, clip.start, clip.end, output);
 }
 
 void begin_pass(SideStreams& side, const FrameFormat& format, std::int64_t begin, std::int64_t shift,

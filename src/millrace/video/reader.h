@@ -5,6 +5,7 @@
 #include "millrace/video/frame/frame_reader.h"
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace millrace::video {
@@ -24,8 +25,9 @@ namespace millrace::video {
 // Makes an object that carries a file's other streams (sound, subtitles, data, attachments), chapters and
 // metadata to the output unchanged. Give it to the reader, and to a writer of a container file. The writer
 // must be opened after the reader. audio: include sound. clip: the part of the video that is read, if not
-// all.
-[[nodiscard]] std::shared_ptr<SideStreams> make_side_streams(bool audio, const Clip& clip = {});
+// all. output: name of the output; a temporary file beside it takes what comes long before the first frame.
+[[nodiscard]] std::shared_ptr<SideStreams> make_side_streams(bool audio, const Clip& clip = {},
+                                                             const std::string& output = {});
 // Call it before the file is opened for another pass. The pass shows its first frame at `begin`, and its
 // times move by `shift`, both in units of the format's time base. has_window: a clipped() reader reads it.
 void begin_pass(SideStreams& side, const FrameFormat& format, std::int64_t begin, std::int64_t shift,

@@ -55,7 +55,7 @@ class SplitHead {
     const bool encodes = video::is_coded_output(options_.run.output);
     const run::CodecThreads threads = run::choose_codec_threads(options_.worker_limit, decodes, encodes);
     if (decodes && video::takes_side_streams(options_.run.output))
-      side_ = video::make_side_streams(words->audio);
+      side_ = video::make_side_streams(words->audio, {}, options_.run.output);
     auto reader = video::open_reader(options_.run.input,
                                      {.decoder_threads = words->decoder_threads.value_or(threads.decoder),
                                       .on_damage = words->on_damage,

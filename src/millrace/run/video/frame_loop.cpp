@@ -44,7 +44,7 @@ std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, 
                                                      const VideoRunOptions& options) {
   if (!source.has_side_streams || !sink.takes_side_streams) return nullptr;
   const std::optional<std::int64_t> start = options.start ? options.start : source.side_start;
-  return video::make_side_streams(options.audio, {.start = start, .end = options.end});
+  return video::make_side_streams(options.audio, {.start = start, .end = options.end}, sink.name);
 }
 
 // Adds the time that a call takes.

@@ -376,8 +376,12 @@ bool Demuxer::read_unplaced() {
 // Decoding time of the stream's next packet, on the file's clock; none if it is not within reach.
 std::optional<std::int64_t> Demuxer::time_of_next(int stream) {
   constexpr std::size_t most_packets = 1024;
-  for (std::size_t i = 0; i < most_packets && (i < unplaced_.size() || read_unplaced()); ++i) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < most_packets && bytes < most_bytes && (i < unplaced_.size() || read_unplaced());
+       ++i) {
     const AVPacket& packet = *unplaced_[i];
+    bytes += static_cast<std::size_t>(packet.size);
     if (packet.stream_index != stream) continue;
     if (packet.dts == AV_NOPTS_VALUE) return std::nullopt;
     return av_rescale_q(packet.dts, container_->streams[stream]->time_base, AV_TIME_BASE_Q);

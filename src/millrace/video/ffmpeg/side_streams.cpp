@@ -73,6 +73,7 @@ void SideStreams::begin_pass(std::int64_t begin, std::int64_t shift, AVRational 
   passes_.push_back(
       {.ready = !has_window, .begin_out = microseconds(begin, unit), .shift = shift, .shift_unit = unit});
   std::ranges::fill(last_decoded_, std::numeric_limits<std::int64_t>::min());
+  pass_begin_ = spill_.end();
 }
 
 void SideStreams::set_window(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
@@ -185,7 +186,7 @@ void SideStreams::push(FfmpegPtr<AVPacket> packet) {
     const std::scoped_lock lock(mutex_);
     if (detached_) return false;
     add(*which, shown_[*which].add(std::move(packet)));
-    return bytes_ > max_waiting_bytes;
+    return bytes_ > max_waiting_bytes || !spill_.is_empty();
   }();
   if (!overfull) return;
   const std::scoped_lock lock(relieving_);
@@ -196,13 +197,43 @@ void SideStreams::add(std::size_t stream, std::vector<FfmpegPtr<AVPacket>> packe
   for (FfmpegPtr<AVPacket>& packet : packets) {
     const std::int64_t decoded = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts;
     if (decoded != AV_NOPTS_VALUE) last_decoded_[stream] = microseconds(decoded, streams_[stream].time_base);
-    Waiting waiting{
-        .data = std::move(packet), .decoded_in = last_decoded_[stream], .pass = passes_.size() - 1};
+    WaitingPacket waiting{.data = std::move(packet),
+                          .stream = stream,
+                          .pass = passes_.size() - 1,
+                          .decoded_in = last_decoded_[stream]};
     // If a part is far into the video, drop earlier packets now instead of queueing them.
-    if (passes_.back().ready && !is_wanted(waiting, streams_[stream])) continue;
-    bytes_ += static_cast<std::size_t>(waiting.data->size);
-    waiting_[stream].push_back(std::move(waiting));
+    if (passes_.back().ready && !is_wanted(waiting)) continue;
+    if (spill_.is_empty() && bytes_ <= max_waiting_bytes)
+      queue(std::move(waiting));
+    else if (!spill_failed_)
+      note_spill_error(spill_.push(waiting));
   }
+}
+
+void SideStreams::queue(WaitingPacket waiting) {
+  bytes_ += memory_of(*waiting.data);
+  waiting_[waiting.stream].push_back(std::move(waiting));
+}
+
+// Moves packets from the temporary file to memory.
+void SideStreams::fill_up() {
+  while (!spill_.is_empty() && bytes_ <= max_waiting_bytes) {
+    Result<WaitingPacket> next = spill_.pop();
+    if (!next) {
+      spill_.drop_from(0);
+      return note_spill_error(std::unexpected(next.error()));
+    }
+    queue(*std::move(next));
+  }
+}
+
+// All later packets are dropped, so that no stream has a hole.
+void SideStreams::note_spill_error(const Status& status) {
+  if (status) return;
+  spill_failed_ = true;
+  if (broken_off_.empty())
+    broken_off_ =
+        fmt::format("too much of them comes before the first frame, and {}", status.error().message);
 }
 
 void SideStreams::add_held_back() {
@@ -227,10 +258,11 @@ void SideStreams::forget_waiting() {
   const std::scoped_lock lock(mutex_);
   for (auto& packets : waiting_) {
     while (!packets.empty() && packets.back().pass == passes_.size() - 1) {
-      bytes_ -= static_cast<std::size_t>(packets.back().data->size);
+      bytes_ -= memory_of(*packets.back().data);
       packets.pop_back();
     }
   }
+  spill_.drop_from(pass_begin_);
   for (ShownPackets& each : shown_)
     each.begin_anew();
   std::ranges::fill(last_decoded_, std::numeric_limits<std::int64_t>::min());
@@ -267,17 +299,21 @@ std::optional<SideStreams::Packet> SideStreams::take(std::optional<std::int64_t>
   const std::scoped_lock lock(mutex_);
   std::optional<std::size_t> first;
   std::int64_t earliest = 0;
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    const auto its_time = first_time(i);
-    if (!its_time || (first && *its_time >= earliest)) continue;
-    first = i;
-    earliest = *its_time;
-  }
+  do {
+    fill_up();
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      const auto its_time = first_time(i);
+      if (!its_time || (first && *its_time >= earliest)) continue;
+      first = i;
+      earliest = *its_time;
+    }
+    // If none of these is wanted, one in the temporary file may be.
+  } while (!first && !spill_.is_empty() && bytes_ <= max_waiting_bytes);
   if (!first || (time && earliest > *time)) return std::nullopt;
-  Waiting& waiting = waiting_[*first].front();
+  WaitingPacket& waiting = waiting_[*first].front();
   Packet packet{.stream = *first, .data = std::move(waiting.data)};
   const Pass& pass = passes_[waiting.pass];
-  bytes_ -= static_cast<std::size_t>(packet.data->size);
+  bytes_ -= memory_of(*packet.data);
   waiting_[*first].pop_front();
   for (std::int64_t* each : {&packet.data->pts, &packet.data->dts})
     if (*each != AV_NOPTS_VALUE) *each = moved(pass, *each, streams_[*first].time_base);
@@ -290,7 +326,8 @@ std::int64_t SideStreams::moved(const Pass& pass, std::int64_t time, AVRational 
          av_rescale_q(pass.window_shift, pass.window_unit, time_base);
 }
 
-bool SideStreams::is_wanted(const Waiting& packet, const Stream& stream) const {
+bool SideStreams::is_wanted(const WaitingPacket& packet) const {
+  const Stream& stream = streams_[packet.stream];
   if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) return packet.pass == 0;
   const Pass& pass = passes_[packet.pass];
   const std::int64_t shown = packet.data->pts != AV_NOPTS_VALUE ? packet.data->pts : packet.data->dts;
@@ -308,10 +345,9 @@ bool SideStreams::is_wanted(const Waiting& packet, const Stream& stream) const {
 std::optional<std::int64_t> SideStreams::first_time(std::size_t stream) {
   auto& packets = waiting_[stream];
   while (!packets.empty() && passes_[packets.front().pass].ready) {
-    const Waiting& packet = packets.front();
-    if (is_wanted(packet, streams_[stream]))
-      return moved(passes_[packet.pass], packet.decoded_in, AV_TIME_BASE_Q);
-    bytes_ -= static_cast<std::size_t>(packet.data->size);
+    const WaitingPacket& packet = packets.front();
+    if (is_wanted(packet)) return moved(passes_[packet.pass], packet.decoded_in, AV_TIME_BASE_Q);
+    bytes_ -= memory_of(*packet.data);
     packets.pop_front();
   }
   return std::nullopt;
@@ -319,7 +355,7 @@ std::optional<std::int64_t> SideStreams::first_time(std::size_t stream) {
 
 bool SideStreams::is_overfull() const {
   const std::scoped_lock lock(mutex_);
-  return bytes_ > max_waiting_bytes;
+  return bytes_ > max_waiting_bytes || !spill_.is_empty();
 }
 
 bool SideStreams::ends_with_frames() const {

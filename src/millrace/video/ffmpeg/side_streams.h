@@ -2,28 +2,32 @@
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/packet_spill.h"
 #include "millrace/video/ffmpeg/shown_packets.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millrace::video {
 
 // A Demuxer fills it while reading and a writer empties it while writing, each in its own thread. The queue
-// is bounded: beyond max_waiting_bytes, the reading thread makes the writer take some packets.
+// is bounded: beyond max_waiting_bytes, the reading thread makes the writer take some packets. Before its
+// first frame a writer cannot take any, so the packets beyond wait in a temporary file.
 //
 // Times are on the input's clock, like those of the frames. Code that moves one must move the other, so that
 // both stay in step.
 class SideStreams {
  public:
-  // Compressed data: minutes of any kind of sound.
+  // In memory. Compressed data: minutes of any kind of sound.
   static constexpr std::size_t max_waiting_bytes = std::size_t{16} << 20;
 
   struct SideData {
@@ -58,10 +62,10 @@ class SideStreams {
   };
 
   // audio: copy sound too. start, end: the part of the video, in microseconds from its first frame; chapters
-  // are trimmed to it.
+  // are trimmed to it. output: its folder is the first choice for the temporary file.
   explicit SideStreams(bool audio, std::optional<std::int64_t> start = std::nullopt,
-                       std::optional<std::int64_t> end = std::nullopt)
-      : audio_(audio), part_start_(start), part_end_(end) {}
+                       std::optional<std::int64_t> end = std::nullopt, std::filesystem::path output = {})
+      : audio_(audio), part_start_(start), part_end_(end), spill_(std::move(output)) {}
   SideStreams(const SideStreams&) = delete;
   SideStreams& operator=(const SideStreams&) = delete;
   ~SideStreams() = default;
@@ -129,18 +133,15 @@ class SideStreams {
     std::int64_t window_shift = 0;  // moves times earlier
     AVRational window_unit{1, 1};
   };
-  struct Waiting {
-    FfmpegPtr<AVPacket> data;
-    std::int64_t decoded_in = 0;  // packets without a time: that of the packet before
-    std::size_t pass = 0;
-  };
-
   [[nodiscard]] std::optional<std::size_t> find(int number) const;
   void add(std::size_t stream, std::vector<FfmpegPtr<AVPacket>> packets);
   void add_held_back();
+  void queue(WaitingPacket waiting);
+  void fill_up();
+  void note_spill_error(const Status& status);
   void note_late(const AVPacket& packet);
   [[nodiscard]] std::int64_t moved(const Pass& pass, std::int64_t time, AVRational time_base) const;
-  [[nodiscard]] bool is_wanted(const Waiting& packet, const Stream& stream) const;
+  [[nodiscard]] bool is_wanted(const WaitingPacket& packet) const;
   [[nodiscard]] std::optional<std::int64_t> first_time(std::size_t stream);
 
   void add_chapter(const AVChapter& chapter, std::int64_t first_frame);
@@ -160,12 +161,15 @@ class SideStreams {
   std::function<void()> relieve_;
   mutable std::mutex mutex_;  // guards all members below
   std::vector<Pass> passes_{Pass{}};
-  std::vector<ShownPackets> shown_;           // by stream
-  std::vector<std::deque<Waiting>> waiting_;  // by stream
-  std::vector<std::int64_t> last_decoded_;    // by stream, in this pass
-  std::size_t bytes_ = 0;
-  std::vector<std::string> not_taken_;  // descriptions
-  std::set<int> late_;                  // streams that appeared after the start
+  std::vector<ShownPackets> shown_;                 // by stream
+  std::vector<std::deque<WaitingPacket>> waiting_;  // by stream
+  PacketSpill spill_;                               // packets behind those in waiting_
+  std::uint64_t pass_begin_ = 0;                    // spill_.end() when this pass began
+  bool spill_failed_ = false;
+  std::vector<std::int64_t> last_decoded_;  // by stream, in this pass
+  std::size_t bytes_ = 0;                   // memory of waiting_
+  std::vector<std::string> not_taken_;      // descriptions
+  std::set<int> late_;                      // streams that appeared after the start
   bool detached_ = false;
   bool ends_with_frames_ = false;
   std::string broken_off_;
