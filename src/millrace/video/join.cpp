@@ -224,6 +224,7 @@ class Joiner {
     packet.pts = time_of(frame);
     packet.dts = time_of(decoded_++ - reordering_);
     packet.duration = clock_.frame_duration();
+    if (video_.last_duration) make_last(packet, frame);
     packet.stream_index = stream_->index;
     packet.pos = -1;
     av_packet_rescale_ts(&packet, clock_.time_base(), stream_->time_base);
@@ -234,6 +235,15 @@ class Joiner {
         return before;
     }
     return check(av_write_frame(muxer_.get(), &packet));
+  }
+
+  // Gives the last packet in display order, and that in decoding order, the durations that make the file end
+  // with the last frame.
+  void make_last(AVPacket& packet, std::int64_t frame) const {
+    const std::int64_t frames = std::ssize(times_);
+    const std::int64_t last = std::max<std::int64_t>(1, clock_.at(*video_.last_duration));
+    if (frame + 1 == frames) packet.duration = last;
+    if (decoded_ == frames) end_file_at(times_.back() + last, times_.front(), time_of(-reordering_), packet);
   }
 
   [[nodiscard]] bool side_is_past(std::int64_t dts) const {

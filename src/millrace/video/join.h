@@ -7,6 +7,7 @@
 #include "millrace/video/frame/written_as.h"
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -20,11 +21,12 @@ struct VideoPart {
 };
 
 struct JoinedVideo {
-  FrameFormat format;               // common to all frames
-  std::vector<VideoPart> parts;     // in order
-  std::vector<std::int64_t> times;  // of all frames in display order, from a PresentationClock
-  std::int64_t shift = 0;           // PresentationClock::shift()
-  SharedProperties properties;      // of the whole video; may be null
+  FrameFormat format;                         // common to all frames
+  std::vector<VideoPart> parts;               // in order
+  std::vector<std::int64_t> times;            // of all frames in display order, from a PresentationClock
+  std::int64_t shift = 0;                     // PresentationClock::shift()
+  std::optional<std::int64_t> last_duration;  // own_duration() of the last frame
+  SharedProperties properties;                // of the whole video; may be null
   // Copy the other streams of this file; empty: none.
   std::string side_file;
   bool audio = true;  // include the audio of side_file

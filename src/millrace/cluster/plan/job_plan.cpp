@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* schema = "millrace.plan";
-constexpr int schema_version = 2;
+constexpr int schema_version = 3;
 constexpr std::size_t most_bytes = std::size_t{1} << 28;
 constexpr std::int64_t most_frames = std::int64_t{1} << 28;
 constexpr std::int64_t most_time = std::int64_t{1} << 61;  // the sum of two times does not overflow
@@ -97,6 +97,9 @@ JobPlan plan_from(const Json& json) {
       (plan.has_times() && (times->front() < -most_time || times->back() > most_time)))
     throw std::string("its times");
   plan.times = std::move(*times);
+  if (const Json& last = json.at("last_duration"); !last.is_null())
+    plan.last_duration =
+        whole_number(last, "the duration of its last frame", 1, plan.has_times() ? most_time : 0);
   std::int64_t next = 0;
   for (const Json& each : json.at("chunks")) {
     constexpr const char* what = "its chunks";
@@ -151,6 +154,7 @@ nlohmann::ordered_json to_json(const JobPlan& plan) {
           {"rate", {plan.rate_numerator, plan.rate_denominator}},
           {"time_base", {plan.time_base_numerator, plan.time_base_denominator}},
           {"times", to_time_runs(plan.times)},
+          {"last_duration", optional_number(plan.last_duration)},
           {"chunks", std::move(chunks)}};
 }
 

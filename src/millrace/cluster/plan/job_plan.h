@@ -6,6 +6,7 @@
 #include "millrace/run/options/run_options.h"
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -36,10 +37,11 @@ struct JobPlan {
   // Seconds per unit of `times`. 0: frames have no times and follow each other at the frame rate.
   int time_base_numerator = 0;
   int time_base_denominator = 1;
-  std::vector<std::int64_t> times;  // of all frames by the input's clock, increasing; or empty
-  std::vector<ChunkCut> chunks;     // in order, at least one
-  std::string id;                   // digest of all members above
-  std::string warning;              // one-line warning from making it, not stored; empty: none
+  std::vector<std::int64_t> times;            // of all frames by the input's clock, increasing; or empty
+  std::optional<std::int64_t> last_duration;  // of the last frame, in units of `times`; none: as at the rate
+  std::vector<ChunkCut> chunks;               // in order, at least one
+  std::string id;                             // digest of all members above
+  std::string warning;                        // one-line warning from making it, not stored; empty: none
 
   [[nodiscard]] bool has_times() const { return time_base_numerator > 0; }
   // Offset that moves the first displayed frame to 0, as in PresentationClock::shift().

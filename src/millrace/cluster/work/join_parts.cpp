@@ -62,7 +62,10 @@ Result<video::JoinedFile> join_parts(const JobPlan& plan, const JoinPartsOptions
   const auto job = look_at_input(words, options.stop);
   if (!job) return std::unexpected(job.error());
 
-  video::JoinedVideo joined{.format = job->output, .shift = plan.shift(), .properties = job->properties};
+  video::JoinedVideo joined{.format = job->output,
+                            .shift = plan.shift(),
+                            .last_duration = plan.last_duration,
+                            .properties = job->properties};
   for (std::int64_t chunk = 0; chunk < std::ssize(plan.chunks); ++chunk)
     joined.parts.push_back(
         {part_file(options.folder, chunk), plan.chunks[static_cast<std::size_t>(chunk)].frames});

@@ -8,6 +8,7 @@
 #include "millrace/run/video/pipeline_effects.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/version.h"
+#include "millrace/video/frame/own_duration.h"
 #include "millrace/video/packet_index.h"
 #include "millrace/video/reader.h"
 #include "millrace/video/test_source.h"
@@ -35,6 +36,7 @@ struct Frames {
   std::int64_t count = 0;
   std::vector<std::int64_t> times;
   std::vector<std::int64_t> keys;
+  std::optional<std::int64_t> last_duration;  // of the last frame, if it is not one frame duration
 };
 
 bool is_generated(const std::string& input) { return input.starts_with(video::test_source_prefix); }
@@ -90,6 +92,7 @@ struct Sample {
   bool timed = true;
   std::vector<std::int64_t> times;
   bool ended = false;
+  std::optional<std::int64_t> last_duration;  // own_duration() of the last one
 };
 
 Result<Sample> read_times(FrameReader& reader, std::int64_t most, const std::stop_token& stop) {
@@ -105,6 +108,7 @@ Result<Sample> read_times(FrameReader& reader, std::int64_t most, const std::sto
     ++sample.count;
     if (!(*frame)->timestamp) sample.timed = false;
     if (sample.timed) sample.times.push_back(*(*frame)->timestamp);
+    sample.last_duration = video::own_duration(**frame);
   }
   return sample;
 }
@@ -119,7 +123,9 @@ Result<Frames> decode_all(FrameReader& reader, const Sample& begun, const video:
                           const run::RunOptions& options, const std::stop_token& stop) {
   auto rest = read_times(reader, std::numeric_limits<std::int64_t>::max(), stop);
   if (!rest) return std::unexpected(rest.error());
-  Frames frames{.list = FrameList::decoded, .count = begun.count + rest->count};
+  Frames frames{.list = FrameList::decoded,
+                .count = begun.count + rest->count,
+                .last_duration = rest->count > 0 ? rest->last_duration : begun.last_duration};
   if (begun.timed && rest->timed) {
     frames.times = begun.times;
     frames.times.insert(frames.times.end(), rest->times.begin(), rest->times.end());
@@ -130,6 +136,16 @@ Result<Frames> decode_all(FrameReader& reader, const Sample& begun, const video:
         options.input);
   }
   return frames;
+}
+
+// The duration of the last frame, found by decoding from the last key frame. Damage is left to the chunks.
+std::optional<std::int64_t> decode_last(FrameReader& reader, const Frames& frames,
+                                        const std::stop_token& stop) {
+  if (frames.keys.empty() || !reader.seek(frames.times[static_cast<std::size_t>(frames.keys.back())]))
+    return std::nullopt;
+  const auto end = read_times(reader, std::numeric_limits<std::int64_t>::max(), stop);
+  const bool found = end && end->timed && !end->times.empty() && end->times.back() == frames.times.back();
+  return found ? end->last_duration : std::nullopt;
 }
 
 Result<Frames> list_frames(FrameReader& reader, const run::RunOptions& options, const std::stop_token& stop) {
@@ -151,6 +167,7 @@ Result<Frames> list_frames(FrameReader& reader, const run::RunOptions& options, 
     if (announced && confirms(*sample, *announced)) {
       Frames frames{.count = std::ssize(*announced), .keys = keys_among(index, *announced)};
       frames.times = std::move(*announced);
+      frames.last_duration = sample->ended ? sample->last_duration : decode_last(reader, frames, stop);
       return frames;
     }
   }
@@ -258,6 +275,7 @@ Result<JobPlan> make_plan(const run::RunOptions& asked, double chunk_seconds, co
     plan.time_base_numerator = format.time_base_numerator;
     plan.time_base_denominator = format.time_base_denominator;
     plan.times = std::move(frames->times);
+    plan.last_duration = frames->last_duration;
   } else {
     counted.resize(static_cast<std::size_t>(frames->count));
     std::iota(counted.begin(), counted.end(), 0);

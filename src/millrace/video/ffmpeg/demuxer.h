@@ -46,6 +46,11 @@ class Demuxer {
   [[nodiscard]] const std::vector<ClockJumps::Jump>& clock_jumps() const { return clock_.jumps(); }
   // The loop count of an animation, if stated (see loop_count.h).
   [[nodiscard]] std::optional<std::uint32_t> loop_count() const { return loop_count_; }
+  // Whether all packets of the video have been read. May be true too early, but is never true too late
+  // unless an edit list hides the last packets.
+  [[nodiscard]] bool may_have_all_video() const {
+    return (!ahead_.empty() && ahead_.back().outcome == Outcome::end) || has_all_video();
+  }
   // Reads on as long as sound is missing.
   void complete_side_streams();
 

@@ -6,6 +6,7 @@
 #include "millrace/video/ffmpeg/loop_count.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_data.h"
+#include "millrace/video/ffmpeg/stored_duration.h"
 #include "millrace/video/ffmpeg/tag_changes.h"
 #include "millrace/video/ffmpeg/timed_pictures.h"
 #include "millrace/video/ffmpeg/unread_content.h"
@@ -125,23 +126,23 @@ class FfmpegReader final : public FrameReader {
     return (demuxer_->stream().disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
   }
 
-  [[nodiscard]] bool is_mov() const {
-    return std::string_view(demuxer_->container().iformat->name).starts_with("mov");
-  }
-
   // The frame's own duration, if it is not one frame duration. Containers round durations, and some state
   // that of a field.
-  [[nodiscard]] std::optional<std::int64_t> unusual_duration(const AVFrame& picture) const {
+  [[nodiscard]] std::optional<std::int64_t> unusual_duration(const AVFrame& picture) {
     const AVRational unit = demuxer_->stream().time_base;
     if (!format_.has_timestamps() || unit.num <= 0 || unit.den <= 0) return std::nullopt;
     const std::int64_t usual = frame_duration();
     std::int64_t own = packet_duration(picture);
     const AVStream& stream = demuxer_->stream();
     if (is_cover()) own = av_rescale_q(demuxer_->container().duration, AV_TIME_BASE_Q, unit);
-    // .mp4 stores the duration of the packet decoded last, which may not be shown last.
-    const bool last = stream.nb_frames == index_ + 1 && stream.start_time == 0 && stream.duration > 0;
-    if (last && is_mov() && picture.best_effort_timestamp != AV_NOPTS_VALUE)
-      own = stream.duration - picture.best_effort_timestamp;
+    const std::int64_t shown = picture.best_effort_timestamp;
+    const auto end = stored_end(demuxer_->container(), stream);
+    if (end && shown != AV_NOPTS_VALUE && *end > shown && demuxer_->may_have_all_video() &&
+        decoder_->is_last()) {
+      own = *end - shown;
+      // Some programs count the duration of a video that starts late from its start.
+      if (own < usual && stream.start_time > 0) return std::nullopt;
+    }
     if (own <= 0 || std::abs(own - usual) <= 1 || (format_.is_interlaced() && own < usual))
       return std::nullopt;
     return own;

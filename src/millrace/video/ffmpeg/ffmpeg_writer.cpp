@@ -299,19 +299,13 @@ class FfmpegWriter final : public FrameWriter {
         packet_->dts = first_pts_ - (delay - packets_) * duration_;
       if (packets_ == 0) first_dts_ = packet_->dts;
       ++packets_;
-      if (packets_ == frames_ && last_duration_ != duration_) packet_->duration = duration_of_last(*packet_);
+      if (packets_ == frames_ && last_duration_ != duration_)
+        end_file_at(*last_pts_ + last_duration_, first_pts_, first_dts_, *packet_);
       av_packet_rescale_ts(packet_.get(), encoder_->time_base, stream_->time_base);
       if (Status fits = check_gap(*packet_); !fits) return fits;
       if (Status muxed = mux(*packet_); !muxed) return muxed;
       ++muxed_;
     }
-  }
-
-  // Duration of the packet decoded last. In .mp4 it must end when the last shown frame ends.
-  [[nodiscard]] std::int64_t duration_of_last(const AVPacket& packet) const {
-    const std::int64_t end = *last_pts_ + last_duration_;
-    const std::int64_t longest = std::max<std::int64_t>(1, end - packet.pts);
-    return std::clamp<std::int64_t>(end - first_pts_ - (packet.dts - first_dts_), 1, longest);
   }
 
   // Muxes packets in decoding order. Earlier packets of the other streams are already here, unless they come

@@ -39,6 +39,8 @@ Result<bool> TimedPictures::next() {
   return true;
 }
 
+bool TimedPictures::is_last() { return ahead_.empty() && !decode_one() && *end_ && !**end_; }
+
 // Returns false if there are no more pictures.
 bool TimedPictures::decode_one() {
   if (end_) return false;

@@ -26,6 +26,8 @@ class TimedPictures {
   [[nodiscard]] Result<bool> next();
   // Its best_effort_timestamp is the presentation time. Valid until the next call of next().
   [[nodiscard]] AVFrame& picture() { return *picture_; }
+  // Whether the video ends with the current picture. Decodes the next one.
+  [[nodiscard]] bool is_last();
 
   [[nodiscard]] AVRational coded_frame_rate() const { return decoder_.coded_frame_rate(); }
   // Up to the last decoded picture.

@@ -20,6 +20,13 @@ WriterClock::WriterClock(const FrameFormat& format, const Container& container)
       1, av_rescale_q(1, {format.rate_denominator, format.rate_numerator}, time_base_));
 }
 
+// FFmpeg's .mp4 has two ends: the sum of durations in decoding order, and the latest end of a packet in
+// display order. A packet that is decoded too long before it is shown cannot meet both.
+void end_file_at(std::int64_t end, std::int64_t first_pts, std::int64_t first_dts, AVPacket& last) {
+  last.dts = std::max(last.dts, last.pts - (first_pts - first_dts));
+  last.duration = std::max<std::int64_t>(1, end - first_pts - (last.dts - first_dts));
+}
+
 void set_up_muxer(AVFormatContext& muxer, const Container& container, const FrameFormat& format,
                   const WriterClock& clock, AVStream& stream) {
   if (container.iso) {

@@ -30,6 +30,10 @@ class WriterClock {
   std::int64_t duration_;
 };
 
+// Sets the duration of the packet decoded last so that the file ends at `end`, when the frame shown last
+// does. May move its decoding time closer to its presentation time. Times are those of the file.
+void end_file_at(std::int64_t end, std::int64_t first_pts, std::int64_t first_dts, AVPacket& last);
+
 // Sets the muxer's timing options. Call it before the header is written.
 void set_up_muxer(AVFormatContext& muxer, const Container& container, const FrameFormat& format,
                   const WriterClock& clock, AVStream& stream);
