@@ -1,5 +1,7 @@
 #include "millrace/video/ffmpeg/shown_packets.h"
 
+#include "millrace/video/ffmpeg/hidden_samples.h"
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -11,14 +13,6 @@ extern "C" {
 
 namespace millrace::video {
 namespace {
-
-// Number of samples to discard from the start of this packet on, according to the demuxer.
-std::int64_t samples_to_skip(const AVPacket& packet) {
-  std::size_t size = 0;
-  const std::uint8_t* const data = av_packet_get_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, &size);
-  if (data == nullptr || size < 4) return 0;
-  return data[0] | data[1] << 8 | data[2] << 16 | static_cast<std::int64_t>(data[3]) << 24;
-}
 
 bool is_lossy(AVCodecID codec) {
   const AVCodecDescriptor* const kind = avcodec_descriptor_get(codec);
@@ -66,7 +60,12 @@ ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& str
       // HE-AAC has the longest, about 0.12 s.
       encoder_delay_(overlaps_ ? std::max(stream.codecpar->seek_preroll, rate_ / 8) : 0),
       packets_in_file_(stream.nb_frames) {
-  if (!edited_ || !sound_ || stream.duration <= 0) return;
+  if (!edited_ || !sound_) return;
+  if (stands_alone(stream.codecpar->codec_id)) {
+    codec_.reset(avcodec_parameters_alloc());
+    if (codec_ && avcodec_parameters_copy(codec_.get(), stream.codecpar) < 0) codec_.reset();
+  }
+  if (stream.duration <= 0) return;
   list_end_ = stream.duration;
   shown_to_end_ = is_shown_to_end(container, stream);
 }
@@ -76,7 +75,7 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
   longest_ = std::max(longest_, packet->duration);
   if (edited_ && sound_ && packet->duration <= 0) packet->duration = longest_;
   if (seen_++ == 0) {
-    const std::int64_t skipped = samples_to_skip(*packet);
+    const std::int64_t skipped = hidden_samples(*packet).at_start;
     priming_ = skipped > 0 && skipped <= encoder_delay_;
     to_hide_ = priming_ ? 0 : skipped;
   }
@@ -122,9 +121,12 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::end() {
     AVPacket& last = *held_.back();
     // The demuxer ends the last packet where the list ends, whatever its coded length.
     const bool may_hide_its_end = !shown_to_end_ && packets_in_file_ > 0 && bare_bytes_ == 0;
-    const std::int64_t coded = may_hide_its_end ? longest_ : last.duration;
-    const bool hidden_in_part = last.pts < *list_end_ && last.pts + coded + moved_forward_ > *list_end_;
-    if (hidden_in_part && shown_to_end_) {
+    const std::int64_t coded = codec_ || may_hide_its_end ? coded_duration(last) : last.duration;
+    // Some programs round the length of a list down, mostly to 1/600 s.
+    const std::int64_t rounded = codec_ && shown_to_end_ ? av_rescale_q(1, {1, 600}, time_base_) : 0;
+    const bool hidden_in_part =
+        last.pts < *list_end_ && last.pts + coded + moved_forward_ > *list_end_ + rounded;
+    if (hidden_in_part && shown_to_end_ && !codec_) {
       last.duration = *list_end_ - last.pts;
     } else if (hidden_in_part) {
       last.duration = coded;
@@ -150,6 +152,7 @@ void ShownPackets::end_shown_at(std::int64_t time) {
   const std::int64_t surely_shown = time - moved_forward_;
   std::vector<FfmpegPtr<AVPacket>> held = std::exchange(held_, {});
   for (FfmpegPtr<AVPacket>& packet : held) {
+    if (codec_) packet->duration = coded_duration(*packet);
     const std::int64_t end = packet->pts + packet->duration;
     const std::int64_t heard_until = overlaps_ ? end + packet->duration : end;
     const std::int64_t shown = std::min(end, time) - packet->pts;
@@ -159,9 +162,17 @@ void ShownPackets::end_shown_at(std::int64_t time) {
   }
 }
 
-// Returns the packet without its first `hidden` samples; null if nothing is left or it cannot be split.
+std::int64_t ShownPackets::coded_duration(const AVPacket& packet) const {
+  const auto samples = codec_ && rate_ > 0 ? decoded_samples(*codec_, packet) : std::nullopt;
+  return samples ? av_rescale_q(*samples, {1, rate_}, time_base_) : longest_;
+}
+
+// Returns the packet without its first `hidden` samples, or with a note to hide them; null if nothing is left
+// or neither is possible.
 FfmpegPtr<AVPacket> ShownPackets::from(FfmpegPtr<AVPacket> packet, std::int64_t hidden) {
   const std::int64_t in_units = av_rescale_q(hidden, {1, rate_}, time_base_);
+  if (codec_ && hidden < decoded_samples(*codec_, *packet) && hide_samples(*packet, {.at_start = hidden}))
+    return packet;
   if (bare_bytes_ == 0 || hidden >= packet->size / bare_bytes_) {
     sound_left_out_ += std::max<std::int64_t>(0, packet->duration - in_units);
     return nullptr;

@@ -19,10 +19,12 @@ namespace millrace::video {
 // hidden packets too, marked, so that a decoder can start. A plain copy would make them audible again.
 //
 // The encoder's priming before the first sample stays, marked: the decoder needs it, and the output's own
-// edit list hides it. A partly hidden packet is shortened if its samples are uncompressed. Otherwise it is
-// left out, except for the last packet of a track, whose rest is the encoder's padding. Lossy codecs code the
-// sound of each packet together with that of the next. The packet before hidden sound would decode to an echo
-// of it, so it is left out too.
+// edit list hides it. A partly hidden packet is shortened if its samples are uncompressed. If the first one
+// is coded without loss and without reference to others, it stays, with a note of the samples to hide at its
+// start (see hidden_samples.h), which SideCopy heeds. Otherwise it is left out, except for the last packet of
+// a track of a lossy codec, whose rest is the encoder's padding. Lossy codecs code the sound of each packet
+// together with that of the next. The packet before hidden sound would decode to an echo of it, so it is left
+// out too.
 class ShownPackets {
  public:
   // Must be made before the first packet is read.
@@ -43,6 +45,7 @@ class ShownPackets {
 
  private:
   void end_shown_at(std::int64_t time);
+  [[nodiscard]] std::int64_t coded_duration(const AVPacket& packet) const;
   [[nodiscard]] FfmpegPtr<AVPacket> from(FfmpegPtr<AVPacket> packet, std::int64_t hidden);
   [[nodiscard]] FfmpegPtr<AVPacket> until(FfmpegPtr<AVPacket> packet, std::int64_t time) const;
 
@@ -53,6 +56,7 @@ class ShownPackets {
   bool overlaps_;  // a packet of sound also affects the decoded sound of the next one
   AVRational time_base_;
   int rate_;
+  FfmpegPtr<AVCodecParameters> codec_;    // if edit lists apply and its packets stand alone, else null
   int bare_bytes_;                        // bytes per sample of all channels if uncompressed, else 0
   std::int64_t encoder_delay_;            // in samples, upper limit
   std::optional<std::int64_t> list_end_;  // end of the shown part, in units of the time base

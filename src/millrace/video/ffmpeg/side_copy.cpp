@@ -1,5 +1,6 @@
 #include "millrace/video/ffmpeg/side_copy.h"
 
+#include "millrace/video/ffmpeg/hidden_samples.h"
 #include "millrace/video/ffmpeg/lasting_tags.h"
 
 #include <algorithm>
@@ -16,6 +17,10 @@ namespace {
 bool begins_at_zero(const AVFormatContext& muxer) {
   return std::string_view(muxer.oformat->name) == "matroska" ||
          std::string_view(muxer.oformat->name) == "webm";
+}
+
+bool begins_with_edit_list(const AVFormatContext& muxer) {
+  return std::string_view(muxer.oformat->name) == "mp4" || std::string_view(muxer.oformat->name) == "mov";
 }
 
 // The container's four-character code of the codec; 0 lets the muxer choose.
@@ -168,6 +173,19 @@ int SideCopy::relieve(AVFormatContext& muxer) {
   return 0;
 }
 
+// Whether the output will hide these samples of the packet, and no others. In .mp4 and .mov the edit list
+// hides what is before 0, to the sample. Matroska stores for each packet how much of its end to hide, but
+// only an input's own note is passed on: FFmpeg 5.1 hides the end of another packet if it decodes in several
+// threads.
+bool SideCopy::can_hide(const AVFormatContext& muxer, const Copy& copy, const AVPacket& data,
+                        const HiddenSamples& hidden) const {
+  if (hidden.at_start <= 0 && hidden.at_end <= 0) return true;
+  if (begins_at_zero(muxer)) return hidden.at_start <= 0;
+  const AVRational sample{1, std::max(1, copy.stream->codecpar->sample_rate)};
+  return hidden.at_end <= 0 && !copy.last_dts && begins_with_edit_list(muxer) &&
+         av_compare_ts(-data.pts, copy.stream->time_base, hidden.at_start, sample) == 0;
+}
+
 // Fails only if the file cannot be written at all.
 int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
   Copy& copy = copies_[packet.stream];
@@ -187,6 +205,13 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
   if (data.dts == AV_NOPTS_VALUE) data.dts = copy.last_dts ? *copy.last_dts + copy.last_duration : 0;
   if (data.pts == AV_NOPTS_VALUE) data.pts = data.dts;
   if (end_ && av_compare_ts(data.pts, copy.stream->time_base, *end_, AV_TIME_BASE_Q) >= 0) return 0;
+  if (const HiddenSamples hidden = hidden_samples(data);
+      stands_alone(from.codec->codec_id) && !can_hide(muxer, copy, data, hidden)) {
+    const AVRational sample{1, std::max(1, from.codec->sample_rate)};
+    const std::int64_t shown = av_rescale_q(data.duration, copy.stream->time_base, sample) - hidden.at_start;
+    from_->leave_out(packet.stream, av_rescale_q(std::max<std::int64_t>(0, shown), sample, from.time_base));
+    return 0;
+  }
   // The output's edit list hides only packets before 0.
   if (is_hidden(data) && !begins_at_zero(muxer) && data.pts + data.duration > 0) return 0;
   if (begins_at_zero(muxer)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/hidden_samples.h"
 #include "millrace/video/ffmpeg/side_streams.h"
 
 #include <cstdint>
@@ -51,6 +52,8 @@ class SideCopy {
   };
 
   [[nodiscard]] AVStream* add_stream(AVFormatContext& muxer, const SideStreams::Stream& stream);
+  [[nodiscard]] bool can_hide(const AVFormatContext& muxer, const Copy& copy, const AVPacket& data,
+                              const HiddenSamples& hidden) const;
   [[nodiscard]] int write(AVFormatContext& muxer, SideStreams::Packet packet);
   void add_chapters(AVFormatContext& muxer);
 

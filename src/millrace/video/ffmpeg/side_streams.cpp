@@ -111,6 +111,7 @@ void SideStreams::describe(const AVFormatContext& container, const AVStream& mai
   metadata_ = copy_of(container.metadata);
   if (part_start_) advance_timecodes(main);
   waiting_.resize(streams_.size());
+  left_out_.resize(streams_.size());
   last_decoded_.resize(streams_.size(), std::numeric_limits<std::int64_t>::min());
 }
 
@@ -358,6 +359,11 @@ bool SideStreams::is_overfull() const {
   return bytes_ > max_waiting_bytes || !spill_.is_empty();
 }
 
+void SideStreams::leave_out(std::size_t stream, std::int64_t shown) {
+  const std::scoped_lock lock(mutex_);
+  left_out_[stream] += shown;
+}
+
 bool SideStreams::ends_with_frames() const {
   const std::scoped_lock lock(mutex_);
   return ends_with_frames_;
@@ -372,7 +378,7 @@ std::vector<std::string> SideStreams::left_out() const {
   const std::scoped_lock lock(mutex_);
   std::vector<std::string> words = not_taken_;
   for (std::size_t i = 0; i < shown_.size(); ++i) {
-    if (const std::int64_t sound = shown_[i].sound_left_out(); sound > 0)
+    if (const std::int64_t sound = shown_[i].sound_left_out() + left_out_[i]; sound > 0)
       words.push_back(fmt::format("{:.3f} s of {}, in packets that the edit list of the input hides in part",
                                   static_cast<double>(sound) * av_q2d(streams_[i].time_base),
                                   streams_[i].name()));

@@ -115,6 +115,8 @@ class SideStreams {
   // clock).
   [[nodiscard]] std::optional<Packet> take(std::optional<std::int64_t> time);
   [[nodiscard]] bool is_overfull() const;
+  // Counts a packet as left out because its sound is hidden in part. shown: the rest, in units of the stream.
+  void leave_out(std::size_t stream, std::int64_t shown);
   [[nodiscard]] bool ends_with_frames() const;
   [[nodiscard]] std::string broken_off() const;
   // Describes content that is left out because it cannot be separated from parts that an edit list hides.
@@ -162,6 +164,7 @@ class SideStreams {
   mutable std::mutex mutex_;  // guards all members below
   std::vector<Pass> passes_{Pass{}};
   std::vector<ShownPackets> shown_;                 // by stream
+  std::vector<std::int64_t> left_out_;              // by stream, by the writer
   std::vector<std::deque<WaitingPacket>> waiting_;  // by stream
   PacketSpill spill_;                               // packets behind those in waiting_
   std::uint64_t pass_begin_ = 0;                    // spill_.end() when this pass began
