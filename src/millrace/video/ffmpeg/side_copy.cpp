@@ -53,6 +53,45 @@ void describe(const SideStreams::Stream& from, AVFormatContext& muxer, AVStream&
         static_cast<int>(-av_rescale_q(*from.start, from.time_base, {1, from.codec->sample_rate}));
 }
 
+// In Matroska a cover is a file among the attachments, and not a stream of video.
+bool is_attached(const AVFormatContext& muxer, const SideStreams::Stream& stream) {
+  const AVCodecID codec = stream.codec->codec_id;
+  return std::string_view(muxer.oformat->name) == "matroska" && !stream.cover.empty() &&
+         (codec == AV_CODEC_ID_PNG || codec == AV_CODEC_ID_MJPEG);
+}
+
+// Returns false if memory runs out.
+bool attach_cover(const SideStreams::Stream& from, AVStream& to) {
+  const bool png = from.codec->codec_id == AV_CODEC_ID_PNG;
+  AVCodecParameters& codec = *to.codecpar;
+  codec.codec_type = AVMEDIA_TYPE_ATTACHMENT;
+  codec.codec_tag = 0;
+  av_freep(static_cast<void*>(&codec.extradata));
+  codec.extradata_size = 0;
+  auto* const bytes =
+      static_cast<std::uint8_t*>(av_mallocz(from.cover.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+  if (bytes == nullptr) return false;
+  std::ranges::copy(from.cover, bytes);
+  codec.extradata = bytes;
+  codec.extradata_size = static_cast<int>(from.cover.size());
+  to.disposition = 0;
+  // Players look for this name.
+  if (av_dict_get(to.metadata, "filename", nullptr, 0) == nullptr)
+    av_dict_set(&to.metadata, "filename", png ? "cover.png" : "cover.jpg", 0);
+  if (av_dict_get(to.metadata, "mimetype", nullptr, 0) == nullptr)
+    av_dict_set(&to.metadata, "mimetype", png ? "image/png" : "image/jpeg", 0);
+  return true;
+}
+
+// Makes the output's stream. Returns null if memory runs out.
+AVStream* new_stream(AVFormatContext& muxer, const SideStreams::Stream& from) {
+  AVStream* const to = avformat_new_stream(&muxer, nullptr);
+  if (to == nullptr || avcodec_parameters_copy(to->codecpar, from.codec.get()) < 0) return nullptr;
+  describe(from, muxer, *to);
+  if (is_attached(muxer, from) && !attach_cover(from, *to)) return nullptr;
+  return to;
+}
+
 // The input does not state its parameters, so no container can store it.
 bool is_unknown_sound(const SideStreams::Stream& stream) {
   return stream.codec->codec_type == AVMEDIA_TYPE_AUDIO && stream.codec->sample_rate <= 0;
@@ -77,9 +116,7 @@ bool can_hold(const AVOutputFormat& container, const SideStreams::Stream& stream
   if (avformat_alloc_output_context2(&context, &container, nullptr, nullptr) < 0) return false;
   const MuxerPtr muxer(context);
   context->strict_std_compliance = muxer_compliance;
-  AVStream* trial = avformat_new_stream(context, nullptr);
-  if (trial == nullptr || avcodec_parameters_copy(trial->codecpar, stream.codec.get()) < 0) return false;
-  describe(stream, *context, *trial);
+  if (new_stream(*context, stream) == nullptr) return false;
   if (avio_open_dyn_buf(&context->pb) < 0) return false;
   const bool held = avformat_write_header(context, nullptr) >= 0;
   if (held) av_write_trailer(context);
@@ -107,8 +144,10 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
       not_kept_.push_back(
           fmt::format("{}, of which the file says too little until it begins", stream.name()));
     } else if (can_hold(*muxer.oformat, stream)) {
-      copy.stream = add_stream(muxer, stream);
-      if (copy.stream == nullptr) return nullptr;
+      AVStream* const to = new_stream(muxer, stream);
+      if (to == nullptr) return nullptr;
+      // The header has all of an attachment.
+      if (!is_attached(muxer, stream)) copy.stream = to;
     } else {
       not_kept_.push_back(fmt::format("{}, which {} cannot hold", stream.name(), suffix_));
     }
@@ -121,13 +160,6 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
     add_chapters(muxer);
   }
   return frames != nullptr ? frames : avformat_new_stream(&muxer, nullptr);
-}
-
-AVStream* SideCopy::add_stream(AVFormatContext& muxer, const SideStreams::Stream& stream) {
-  AVStream* to = avformat_new_stream(&muxer, nullptr);
-  if (to == nullptr || avcodec_parameters_copy(to->codecpar, stream.codec.get()) < 0) return nullptr;
-  describe(stream, muxer, *to);
-  return to;
 }
 
 // Allocated as muxers expect; they free the chapters with the context.

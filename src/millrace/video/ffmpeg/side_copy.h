@@ -45,13 +45,12 @@ class SideCopy {
 
  private:
   struct Copy {
-    AVStream* stream = nullptr;  // null: the container cannot hold it
+    AVStream* stream = nullptr;  // null: no packet of it is written
     std::optional<std::int64_t> last_dts;
     std::int64_t last_duration = 0;
     std::int64_t delay = 0;  // decoder delay, if the container includes it in times
   };
 
-  [[nodiscard]] AVStream* add_stream(AVFormatContext& muxer, const SideStreams::Stream& stream);
   [[nodiscard]] bool can_hide(const AVFormatContext& muxer, const Copy& copy, const AVPacket& data,
                               const HiddenSamples& hidden) const;
   [[nodiscard]] int write(AVFormatContext& muxer, SideStreams::Packet packet);

@@ -51,6 +51,9 @@ SideStreams::Stream description(const AVStream& from, bool main) {
     const AVPacketSideData& each = from.side_data[i];
     to.side_data.push_back({each.type, {each.data, each.data + each.size}});
   }
+  if (const AVPacket& cover = from.attached_pic;
+      (from.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0 && cover.size > 0)
+    to.cover.assign(cover.data, cover.data + cover.size);
   return to;
 }
 

@@ -45,6 +45,7 @@ class SideStreams {
     int disposition = 0;
     FfmpegPtr<AVDictionary> metadata;
     std::vector<SideData> side_data;
+    std::vector<std::uint8_t> cover;  // the picture, if that is all of the stream
 
     // "stream 1 (audio, aac, eng)"
     [[nodiscard]] std::string name() const;
