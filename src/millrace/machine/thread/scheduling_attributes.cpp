@@ -74,32 +74,59 @@ struct DefaultSlice {
   }
 };
 
+DefaultSlice with_units(std::int64_t slice) {
+  DefaultSlice found{.slice = slice};
+  const int units = units_of_default_slice(sysconf(_SC_NPROCESSORS_ONLN));
+  if (slice % units == 0) found.unit = slice / units;
+  found.most_units = units_of_default_slice(sysconf(_SC_NPROCESSORS_CONF));
+  return found;
+}
+
+// Sets slice 0, which gives this thread the kernel's default. Nothing if its class has no slice.
+std::optional<DefaultSlice> default_slice_of_this_thread() {
+  const auto own = read_attributes(0);
+  if (!own || !is_fair(class_of(own->policy))) return std::nullopt;
+  if (own->runtime == 0) return DefaultSlice();  // the kernel has no slice for each thread
+  KernelAttributes changed = *own;
+  changed.flags &= SCHED_FLAG_RESET_ON_FORK;
+  changed.runtime = 0;
+  if (syscall(SYS_sched_setattr, 0, &changed, 0) != 0) return std::nullopt;
+  const auto now = read_attributes(0);
+  const auto found = now ? std::optional(with_units(static_cast<std::int64_t>(now->runtime))) : std::nullopt;
+  // A slice of the thread's own goes back.
+  changed.runtime = own->runtime;
+  if (!found || !found->is(static_cast<std::int64_t>(own->runtime)))
+    syscall(SYS_sched_setattr, 0, &changed, 0);
+  return found;
+}
+
+// A new thread may leave its parent's class. Its parent may have a custom slice.
+DefaultSlice default_slice_of_new_thread() {
+  DefaultSlice found;
+  const auto find = [&found] {
+    auto own = read_attributes(0);
+    if (!own) return;
+    if (is_realtime(class_of(own->policy))) own->policy = 0;
+    own->priority = 0;
+    own->runtime = 0;
+    own->flags = 0;
+    if (syscall(SYS_sched_setattr, 0, &*own, 0) != 0) return;
+    if (const auto now = read_attributes(0)) found = with_units(static_cast<std::int64_t>(now->runtime));
+  };
+  try {
+    std::thread(find).join();
+  } catch (const std::system_error&) {
+    // No thread can be created here (RLIMIT_NPROC). Use this thread's slice, which is rarely custom.
+    if (const auto own = read_attributes(0)) found.slice = static_cast<std::int64_t>(own->runtime);
+  }
+  return found;
+}
+
 const DefaultSlice& default_slice() {
-  // Setting slice 0 gives a new thread the kernel's default, even if its parent has a custom slice.
   static const DefaultSlice read = [] {
-    DefaultSlice found;
-    const auto find = [&found] {
-      auto own = read_attributes(0);
-      if (!own) return;
-      if (is_realtime(class_of(own->policy))) own->policy = 0;
-      own->priority = 0;
-      own->runtime = 0;
-      own->flags = 0;
-      if (syscall(SYS_sched_setattr, 0, &*own, 0) != 0) return;
-      const auto now = read_attributes(0);
-      if (!now) return;
-      found.slice = static_cast<std::int64_t>(now->runtime);
-      const int units = units_of_default_slice(sysconf(_SC_NPROCESSORS_ONLN));
-      if (found.slice % units == 0) found.unit = found.slice / units;
-      found.most_units = units_of_default_slice(sysconf(_SC_NPROCESSORS_CONF));
-    };
-    try {
-      std::thread(find).join();
-    } catch (const std::system_error&) {
-      // No thread can be created here (RLIMIT_NPROC). Use this thread's slice, which is rarely custom.
-      if (const auto own = read_attributes(0)) found.slice = static_cast<std::int64_t>(own->runtime);
-    }
-    return found;
+    // Making a thread takes a tenth of a millisecond, which short programs would wait for.
+    const auto found = default_slice_of_this_thread();
+    return found ? *found : default_slice_of_new_thread();
   }();
   return read;
 }

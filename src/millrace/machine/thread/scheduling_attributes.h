@@ -58,7 +58,7 @@ struct SchedulingChange {
 // nice value, slice and reset-on-fork. Fails if that needs a missing permission.
 [[nodiscard]] Status hand_down_scheduling(pid_t thread);
 
-// The default slice of a fair thread; 0 if the kernel has no per-thread slices. The first call creates a
+// The default slice of a fair thread; 0 if the kernel has no per-thread slices. The first call may create a
 // thread.
 [[nodiscard]] std::int64_t default_slice_ns();
 
