@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <tuple>
+#include <unistd.h>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -125,6 +126,13 @@ int write(sqlite3* database, const ProfileLimits& limits, const std::string& key
 
 fs::path with_suffix(fs::path path, const std::string& suffix) { return path += suffix; }
 
+// True if nothing was ever saved, and it could be.
+bool never_written(const fs::path& path) {
+  struct stat status{};
+  return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0 &&
+         lstat(with_suffix(path, "-wal").c_str(), &status) != 0 && access(path.c_str(), W_OK) == 0;
+}
+
 }  // namespace
 
 Result<fs::path> default_profile_path() {
@@ -144,7 +152,9 @@ ProfileStore ProfileStore::open(const fs::path& path, const ProfileLimits& limit
     store.trouble_ = fmt::format("no profiles: {}", reason);
     return store;
   }
-  if (store.try_open() == Opened::damaged) store.replace_damaged();
+  // Most short programs that `millrace exec` runs have no profile, and SQLite takes a while to find out.
+  store.holds_nothing_ = never_written(path);
+  if (!store.holds_nothing_ && store.try_open() == Opened::damaged) store.replace_damaged();
   return store;
 }
 
@@ -156,6 +166,7 @@ ProfileStore::Opened ProfileStore::give_up(int code) {
 }
 
 ProfileStore::Opened ProfileStore::try_open() {
+  holds_nothing_ = false;
   whole_ = false;
   sqlite3* opened = nullptr;
   const int code =
@@ -208,6 +219,7 @@ int ProfileStore::examine(const char* how) {
 }
 
 Status ProfileStore::ensure_whole() {
+  if (holds_nothing_ && try_open() == Opened::damaged) replace_damaged();
   if (!usable() || whole_) return {};
   const int found = examine(quick_check);
   if (found == SQLITE_OK) return {};

@@ -42,7 +42,7 @@ class ProfileStore {
  public:
   // Creates directory and file for this user only if they are missing, and never uses another user's.
   // Upgrades a file of an earlier version. Does no more than loading needs, because runs of 15 ms wait for
-  // it.
+  // it. A file that holds nothing is only opened for writing, later.
   [[nodiscard]] static ProfileStore open(const std::filesystem::path& path, const ProfileLimits& limits = {});
 
   // What went wrong with the store as a whole since it was opened, in one line for people; empty if nothing
@@ -51,7 +51,10 @@ class ProfileStore {
   // The same, worded as a warning from a program that continues without profiles.
   [[nodiscard]] std::string warning() const;
   [[nodiscard]] const ProfileLimits& limits() const { return limits_; }
-  [[nodiscard]] bool usable() const { return database_ != nullptr && !locked_out_; }
+  [[nodiscard]] bool usable() const { return (database_ != nullptr || holds_nothing_) && !locked_out_; }
+
+  // True if no profile was ever saved, when the store was opened.
+  [[nodiscard]] bool holds_nothing() const { return holds_nothing_; }
 
   // Checks the file for damage unless that was done already. save(), list() and clear() call it. Fails if the
   // file is locked for too long or cannot be written; trouble() reports damage.
@@ -90,6 +93,7 @@ class ProfileStore {
   ProfileLimits limits_;
   Database database_;
   std::string trouble_;
+  bool holds_nothing_ = false;  // so it was not opened yet
   bool has_tables_ = false;
   bool whole_ = false;  // as of the last check
   bool locked_out_ = false;

@@ -86,6 +86,20 @@ TEST_F(ProfileStoreTest, KeepsProfilesFromOneRunToTheNext) {
   EXPECT_EQ(load(store, 3), Profile{});
 }
 
+TEST_F(ProfileStoreTest, WhatHoldsNothingIsOpenedOnlyToWriteAndThenServesAsUsual) {
+  ProfileStore one = ProfileStore::open(path_);
+  ProfileStore other = ProfileStore::open(path_);
+  EXPECT_TRUE(one.holds_nothing() && one.usable());
+  EXPECT_EQ(load(one, 1), Profile{});
+  EXPECT_EQ(fs::file_size(path_), 0U);
+  EXPECT_TRUE(one.save(key(1), profile(1)));
+  EXPECT_FALSE(one.holds_nothing());
+  EXPECT_EQ(load(one, 1), profile(1));
+  EXPECT_TRUE(other.save(key(2), profile(2)));
+  EXPECT_EQ(load(other, 1), profile(1));
+  EXPECT_FALSE(ProfileStore::open(path_).holds_nothing());
+}
+
 TEST_F(ProfileStoreTest, ReplacesTheProfileOfTheSameKey) {
   ProfileStore store = ProfileStore::open(path_);
   EXPECT_TRUE(store.save(key(1), profile(1)));
