@@ -579,6 +579,8 @@ Result<Summary> run_program(const RunSettings& settings) {
   if (!allowed) return std::unexpected(allowed.error());
   // If SIGCHLD were ignored, children could not be waited for.
   std::signal(SIGCHLD, SIG_DFL);
+  summary_.scheduling_class = settings_.scheduling_class;
+  summary_.slice_ns = settings_.slice_ns;
   // At the file size limit, writing a line then fails instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   Error error;

@@ -89,6 +89,15 @@ nlohmann::json gain_json(const GainEstimate& gain) {
           {"pairs", gain.pairs}};
 }
 
+// What the user or a trial gave the program's threads.
+std::string what_was_given(const Summary& summary) {
+  if (!summary.plan.untouched()) return to_string(summary.plan);
+  const Plan attributes{.scheduling_class = summary.scheduling_class, .slice_ns = summary.slice_ns};
+  if (attributes.untouched()) return "policy " + summary.policy;
+  if (summary.policy == "none" || summary.policy == "auto") return to_string(attributes);
+  return fmt::format("policy {}, {}", summary.policy, to_string(attributes));
+}
+
 }  // namespace
 
 int shell_code(int status) {
@@ -115,8 +124,7 @@ std::string to_text(const Summary& summary) {
   const std::int64_t slice = machine::default_slice_ns();
   constexpr std::int64_t usual_slice_ns = 3'000'000;
   if (const std::string wake_ups =
-          explain_wake_ups(summary.untouched.wake_ups, summary.changed.wake_ups,
-                           summary.plan.untouched() ? "policy " + summary.policy : to_string(summary.plan),
+          explain_wake_ups(summary.untouched.wake_ups, summary.changed.wake_ups, what_was_given(summary),
                            slice > 0 ? slice : usual_slice_ns);
       !wake_ups.empty())
     lines.add("  wake-ups   {}", wake_ups);

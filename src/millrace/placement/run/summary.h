@@ -39,6 +39,9 @@ struct Summary {
   BirthWay birth = BirthWay::none;
   std::string birth_reason;  // why a better way was not used; "" if it is the best
   std::string policy;
+  // As requested for threads to which the policy gives none.
+  std::optional<machine::SchedulingClass> scheduling_class;
+  std::optional<std::int64_t> slice_ns;
   std::optional<int> own_nice;  // nice value of millrace's threads, as read back, if one was requested
   RegisterCounts threads;
   Restored restored;

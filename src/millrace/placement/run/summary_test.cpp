@@ -60,6 +60,24 @@ TEST(Summary, CountsHaveTheirSingular) {
   EXPECT_NE(two.find("; 2 changes,"), std::string::npos) << two;
 }
 
+TEST(Summary, WakeUpsAreComparedWithWhatTheUserGave) {
+  Summary summary;
+  summary.changed.wake_ups = WakeUps{1, 5, 70};
+  const auto names = [&summary](const std::string& given) {
+    return to_text(summary).find("under " + given + "\n") != std::string::npos;
+  };
+  summary.policy = "none";
+  summary.scheduling_class = machine::SchedulingClass::batch;
+  EXPECT_TRUE(names("class batch")) << to_text(summary);
+  summary.slice_ns = 10'000'000;
+  EXPECT_TRUE(names("class batch, slice 10 ms")) << to_text(summary);
+  summary.policy = "llc";
+  EXPECT_TRUE(names("policy llc, class batch, slice 10 ms")) << to_text(summary);
+  summary.scheduling_class.reset();
+  summary.slice_ns.reset();
+  EXPECT_TRUE(names("policy llc")) << to_text(summary);
+}
+
 TEST(Summary, NothingIsToldOfAProgramThatNeverBegan) {
   Summary summary = with_everything("name");
   summary.began = false;
