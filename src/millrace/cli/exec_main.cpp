@@ -5,11 +5,16 @@
 #include "millrace/base/run_guarded.h"
 #include "millrace/cli/exec/exec_command.h"
 
+#include <malloc.h>
+
 namespace {
 
 using namespace millrace;
 
 int run_exec(int argc, char** argv) {
+  // Its threads allocate little, and each memory arena of their own would take some ten system calls and page
+  // faults.
+  mallopt(M_ARENA_MAX, 1);
   const auto ignored_signals = placement::IgnoredSignals::now();
   ignore_write_signals();
   CLI::App app;

@@ -2,8 +2,10 @@
 
 #include "millrace/base/pipe.h"
 #include "millrace/base/system_reason.h"
+#include "millrace/machine/limits/open_cpus.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/placement/apply/journal.h"
+#include "millrace/placement/apply/mask_changes.h"
 
 #include <cerrno>
 #include <csignal>
@@ -69,8 +71,11 @@ template <class Restore> Result<Guardian> Guardian::make(const StateFolder& fold
   Guardian guardian;
   auto pipe = make_pipe();
   if (!pipe) return std::unexpected(pipe.error());
-  // Read now and cached, because the guardian must not start a thread to find it out.
+  // Read now and cached: the guardian must not start a thread to find them out, nor wait for one of this
+  // process that does so at this moment.
   std::ignore = machine::default_slice_ns();
+  std::ignore = machine::open_cpus(getpid());
+  std::ignore = kernel_masks();
   const auto guarded = Descriptor::owned(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0U)));
   const pid_t process = fork();
   if (process < 0) return failure("cannot make a process: {}", system_reason(errno));
@@ -84,7 +89,7 @@ template <class Restore> Result<Guardian> Guardian::make(const StateFolder& fold
 }
 
 Result<Guardian> Guardian::start(const Journal& journal) {
-  if (journal.refuses()) return Guardian();
+  if (journal.refuses()) return none();
   return make(journal.folder(), [&] { restore_by_file(1, journal.name()); });
 }
 

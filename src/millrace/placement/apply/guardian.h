@@ -19,13 +19,16 @@ inline constexpr std::string_view guardian_name = "millrace-guard";
 // and removes it. Destroying the object ends the guardian and waits for it.
 class Guardian {
  public:
-  // Call this before making any thread, because the guardian is a fork of this process. It runs in its own
-  // session, so signals from the terminal or to the process group do not reach it. Its only descriptors are
-  // one end of a pipe, the journal's folder and a pidfd of this process. A refusing journal is not guarded.
+  // Call this before anything is changed. The guardian is a fork of this process; other threads may exist. It
+  // runs in its own session, so signals from the terminal or to the process group do not reach it. Its only
+  // descriptors are one end of a pipe, the journal's folder and a pidfd of this process. A refusing journal
+  // is not guarded.
   [[nodiscard]] static Result<Guardian> start(const Journal& journal);
   // Guards all journals that this process has begun or will begin in the folder, even if the folder is
   // removed and made anew.
   [[nodiscard]] static Result<Guardian> start(const StateFolder& folder);
+  // Stands for a guardian where there is nothing to guard.
+  [[nodiscard]] static Guardian none() { return {}; }
   Guardian(Guardian&&) noexcept = default;
   Guardian& operator=(Guardian&&) = delete;
   ~Guardian();

@@ -673,6 +673,11 @@ ThreadRegister::Activity ThreadRegister::activity() const {
   return activity_;
 }
 
+void ThreadRegister::change_nothing(const Error& reason) {
+  const std::scoped_lock lock(mutex_);
+  changer_.note(std::unexpected(reason));
+}
+
 Restored ThreadRegister::restore() {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(restored_, true)) return {};

@@ -143,6 +143,9 @@ class ThreadRegister {
   };
   [[nodiscard]] Activity activity() const;
 
+  // From now on, no thread is changed, for this reason.
+  void change_nothing(const Error& reason);
+
   // Restores every thread, also threads that were missed. From then on, threads and processes that are still
   // reported are restored at once, and nothing else is done.
   Restored restore();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <tuple>
 #include <unistd.h>
@@ -135,7 +136,9 @@ void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
     continue_root_at_ns_ = 0;
     ended(end);
   }
-  done_.store(true, std::memory_order_release);
+  const std::scoped_lock lock(ending_);
+  done_ = true;
+  ended_.notify_all();
 }
 
 // Starts threads whose makers have reported nothing.
@@ -209,11 +212,11 @@ void Tracer::wake() {
 
 void Tracer::stop() {
   stop_.store(true, std::memory_order_release);
-  // Acquire pairs with run()'s release: everything it did happens before what follows.
-  while (!done_.load(std::memory_order_acquire)) {
+  std::unique_lock lock(ending_);
+  while (!done_) {
     wake();
-    constexpr useconds_t pause_us = 200;
-    usleep(pause_us);
+    constexpr std::chrono::microseconds pause(200);
+    ended_.wait_for(lock, pause);
   }
 }
 

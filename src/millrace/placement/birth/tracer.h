@@ -6,10 +6,12 @@
 #include "millrace/placement/birth/launch.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <pthread.h>
 
@@ -108,7 +110,10 @@ class Tracer {
   // Set by any thread and acted upon after the next waitpid(), which stop() interrupts. They publish no other
   // data.
   std::atomic<bool> stop_ = false;
-  std::atomic<bool> done_ = false;
+  // stop() waits until run() has ended.
+  std::mutex ending_;
+  std::condition_variable ended_;
+  bool done_ = false;
   std::atomic<bool> asked_to_hand_over_ = false;
   std::atomic<bool> handed_over_ = false;
   std::atomic<LetGo> let_go_ = LetGo::not_yet;

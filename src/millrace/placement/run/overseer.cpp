@@ -19,13 +19,16 @@ constexpr double longest_window = 1.5;
 // How long to look at wake-ups, at most and at least: once untouched, once under a plan.
 constexpr double longest_look = 1;
 constexpr double shortest_look = 0.2;
+// Shorter programs are not observed.
+constexpr std::int64_t before_first_observation_ns = 10'000'000;
 // A report this shortly before a moment counts for it, as a share of a window.
 constexpr double just_before = 0.1;
 
 }  // namespace
 
 Overseer::Overseer(ThreadRegister& threads, const ReportReader* reports, bool asked, const Plan& followed)
-    : threads_(&threads), reports_(reports), asked_(asked), followed_(followed), next_ns_(now_ns()) {}
+    : threads_(&threads), reports_(reports), asked_(asked), followed_(followed),
+      next_ns_(now_ns() + before_first_observation_ns) {}
 
 void Overseer::try_plans(const std::vector<Plan>& candidates, const TrialOptions& options,
                          std::optional<Plan> remembered) {

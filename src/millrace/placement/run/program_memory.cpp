@@ -22,10 +22,10 @@ constexpr const char* processor_times_file = "/proc/stat";
 ProgramMemory::ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& program,
                              const std::vector<std::string>& command, machine::CpuSet allowed,
                              std::vector<std::string>& notes)
-    : profiles_(&profiles), allowed_(std::move(allowed)),
-      key_(program_key(program, command, allowed_, size_of_file)),
+    : profiles_(&profiles), allowed_(std::move(allowed)), program_(program), command_(command),
       processor_times_(read_system_file(processor_times_file).value_or("")) {
-  const auto profile = profiles_->load(*key_);
+  if (profiles_->holds_nothing()) return;
+  const auto profile = profiles_->load(key());
   if (!profile) notes.push_back(profile.error().message);
   if (!profile || !*profile) return;
   plan_ = parse_plan((*profile)->plan);
@@ -42,12 +42,16 @@ ProgramMemory::ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& 
         fmt::format("other programs are running, so the learnt plan ({}) is not used and nothing is stored",
                     to_string(*plan_)));
     plan_.reset();
-    key_.reset();
+    keeps_ = false;
   }
 }
 
+tuning::ProfileKey ProgramMemory::key() const {
+  return program_key(program_, command_, allowed_, size_of_file);
+}
+
 void ProgramMemory::keep(Summary& summary) {
-  if (!key_ || !summary.learnt) return;
+  if (!keeps_ || !summary.learnt) return;
   const auto loads =
       machine::parse_load(processor_times_, read_system_file(processor_times_file).value_or(""));
   const double others = taken_share(loads, allowed_, summary.seconds, summary.cpu_seconds);
@@ -58,7 +62,7 @@ void ProgramMemory::keep(Summary& summary) {
   }
   tuning::Profile profile{.plan = to_string(summary.plan)};
   if (summary.gain) profile.costs.push_back({to_string(Plan()), std::exp(summary.gain->mean)});
-  if (const auto saved = profiles_->save(*key_, profile); !saved)
+  if (const auto saved = profiles_->save(key(), profile); !saved)
     summary.notes.push_back(saved.error().message);
 }
 

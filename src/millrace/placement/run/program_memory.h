@@ -28,10 +28,15 @@ class ProgramMemory {
   void keep(Summary& summary);
 
  private:
+  // Takes a while, because it reads /proc/cpuinfo.
+  [[nodiscard]] tuning::ProfileKey key() const;
+
   tuning::ProfileStore* profiles_;
   machine::CpuSet allowed_;
-  std::optional<tuning::ProfileKey> key_;  // empty if nothing will be stored
-  std::string processor_times_;            // at the start
+  ProgramFile program_;
+  std::vector<std::string> command_;
+  bool keeps_ = true;            // false: nothing will be stored
+  std::string processor_times_;  // at the start
   std::optional<Plan> plan_;
 };
 

@@ -47,6 +47,9 @@ constexpr std::int64_t short_program_ns = 200'000'000;
 constexpr std::int64_t known_program_ns = 3'000'000'000;
 // By then it is known what the threads use.
 constexpr std::int64_t known_units_ns = 1'500'000'000;
+// Before that, nothing is changed unless the first policy does. So shorter programs need no guardian.
+constexpr std::int64_t guardian_after_ns = 50'000'000;
+static_assert(guardian_after_ns < std::min({short_program_ns, known_program_ns, known_units_ns}));
 
 // Without a journal the program still runs, but nothing is changed.
 Journal begin_journal(std::vector<std::string>& notes) {
@@ -81,6 +84,9 @@ class Run {
   void raise_priority();
   [[nodiscard]] std::int64_t trials_after() const;
   void begin_trials();
+  Status ensure_guardian();
+  void ensure_guardian_or_change_nothing();
+  [[nodiscard]] bool changes_at_once() const;
   void watch_units();
   void plan_anew();
   [[nodiscard]] std::optional<machine::Topology>& topology() { return topologies_.back(); }
@@ -108,7 +114,7 @@ class Run {
   std::optional<ProgramMemory> memory_;
   std::optional<Reports> reports_;
   std::optional<BirthShim> shim_;
-  pid_t guardian_ = -1;
+  std::optional<Guardian> guardian_;
   const ChildProcess* program_ = nullptr;  // if it was launched
   ExecutedPrograms executed_;
   std::optional<ThreadRegister> threads_;
@@ -207,8 +213,32 @@ std::int64_t Run::trials_after() const {
   return units_ && units_->places() ? known_units_ns : short_program_ns;
 }
 
+// True if the first policy may change threads. Otherwise only trials and units do, after guardian_after_ns.
+bool Run::changes_at_once() const {
+  const auto plan = remembered();
+  return settings_.policy || settings_.scheduling_class || settings_.slice_ns || (plan && !plan->untouched());
+}
+
+// A fork takes about as long as starting a small program.
+Status Run::ensure_guardian() {
+  if (guardian_) return {};
+  auto guardian = Guardian::start(journal_);
+  if (!guardian) return std::unexpected(guardian.error());
+  guardian_.emplace(std::move(*guardian));
+  return {};
+}
+
+// Without a guardian, what is changed could stay when this process is killed.
+void Run::ensure_guardian_or_change_nothing() {
+  const Status guarded = ensure_guardian();
+  if (guarded) return;
+  threads_->change_nothing(guarded.error());
+  guardian_.emplace(Guardian::none());
+}
+
 // Called once the program has run for a while, because it takes tens of milliseconds.
 void Run::begin_trials() {
+  ensure_guardian_or_change_nothing();
   auto machine_state = read_machine_state(allowed_, topology(), true);
   if (!machine_state) {
     summary_.notes.push_back(machine_state.error().message + "; no plans are tried");
@@ -282,15 +312,15 @@ Result<Summary> Run::launch() {
     summary_.notes.push_back(fmt::format("{} loads no shim; its births are found by polling", no_shim));
   if (!settings_.policy && settings_.profiles != nullptr && program)
     memory_.emplace(*settings_.profiles, *program, settings_.command, allowed_, summary_.notes);
+  if (program) executed_.expect(*program);
   ProgressSettings progress = settings_.progress;
   if (!settings_.policy)
     progress = with_known_progress(std::move(progress), program ? &*program : nullptr, settings_.command);
   auto reports = read_along(progress);
   if (!reports) return std::unexpected(reports.error());
   reports_ = std::move(*reports);
-  const auto guardian = Guardian::start(journal_);
-  if (!guardian) return std::unexpected(guardian.error());
-  guardian_ = guardian->process();
+  if (summary_.birth != BirthWay::ptrace || changes_at_once())
+    if (Status guarded = ensure_guardian(); !guarded) return std::unexpected(guarded.error());
 
   if (auto ready = prepare_threads(program ? &*program : nullptr); !ready)
     return std::unexpected(ready.error());
@@ -357,9 +387,7 @@ Result<Summary> Run::attach() {
   summary_.birth = settings_.birth == BirthWay::any ? BirthWay::ptrace : settings_.birth;
   if (summary_.birth == BirthWay::shim)
     return usage_error("a shim is loaded when a program begins; to attach use --detect ptrace or poll");
-  const auto guardian = Guardian::start(journal_);
-  if (!guardian) return std::unexpected(guardian.error());
-  guardian_ = guardian->process();
+  if (Status guarded = ensure_guardian(); !guarded) return std::unexpected(guarded.error());
 
   if (auto ready = prepare_threads(nullptr); !ready) return std::unexpected(ready.error());
   raise_priority();
@@ -389,8 +417,10 @@ Result<Summary> Run::attach() {
 void Run::begin_polling() {
   if (shim_) shim_->note_traced(false);
   if (joined_orphans_) return births_->begin_polling(*joined_orphans_);
+  // Other children of this process count as the program's from now on.
+  ensure_guardian_or_change_nothing();
   BirthPoller::take_orphans();
-  births_->begin_polling(Orphans::of_launched({guardian_, witness_ ? witness_->process() : -1}));
+  births_->begin_polling(Orphans::of_launched({guardian_->process(), witness_ ? witness_->process() : -1}));
 }
 
 // The follower calls these in its own thread.
@@ -464,6 +494,7 @@ void Run::oversee(Follower* follower, pid_t process) {
   while (true) {
     std::int64_t next = std::min(std::max(overseer_->next_ns(), rest_until), births_->next_ns());
     if (units_) next = std::min(next, units_->next_ns());
+    if (!guardian_) next = std::min(next, begun_ns_ + guardian_after_ns);
     const std::int64_t wait_ms = std::max<std::int64_t>(0, (next - now_ns() + 999'999) / 1'000'000);
     std::array<pollfd, 3> ready = {
         pollfd{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
@@ -473,6 +504,7 @@ void Run::oversee(Follower* follower, pid_t process) {
                .revents = 0}};
     poll(ready.data(), ready.size(), static_cast<int>(wait_ms));
     if (ready[1].revents != 0) return;
+    if (!guardian_ && now_ns() - begun_ns_ >= guardian_after_ns) ensure_guardian_or_change_nothing();
     for (std::int64_t taken_ns = now_ns(); const auto signal = signals_.take(); taken_ns = now_ns())
       if (!pass_on(*signal, taken_ns)) return;
     const std::int64_t now = now_ns();
@@ -496,7 +528,10 @@ void Run::oversee(Follower* follower, pid_t process) {
       rests_long = rest > Overseer::observation_ns;
       rest_until = now + rest;
     }
-    if (units_ && now >= units_->next_ns()) units_->tick(overseer_->times());
+    if (units_ && now >= units_->next_ns()) {
+      ensure_guardian_or_change_nothing();
+      units_->tick(overseer_->times());
+    }
     // Combine them if the next look is soon: waking up costs as much as a look, and a look is best right
     // after an observation.
     const std::int64_t soon = observes ? Overseer::observation_ns / 2 : 0;
@@ -545,6 +580,8 @@ Summary Run::finish(Follower* follower) {
   if (shim_)
     summary_.threads.births = std::max(summary_.threads.births, shim_->births() + summary_.threads.processes);
   summary_.policy = settings_.policy_name;
+  summary_.scheduling_class = settings_.scheduling_class;
+  summary_.slice_ns = settings_.slice_ns;
   overseer_->finish(summary_);
   if (summary_.unjudged && !settings_.attach)
     summary_.notes.push_back(fmt::format("nothing tells how far it gets, so it is left as it is; to find its "
@@ -579,8 +616,6 @@ Result<Summary> run_program(const RunSettings& settings) {
   if (!allowed) return std::unexpected(allowed.error());
   // If SIGCHLD were ignored, children could not be waited for.
   std::signal(SIGCHLD, SIG_DFL);
-  summary_.scheduling_class = settings_.scheduling_class;
-  summary_.slice_ns = settings_.slice_ns;
   // At the file size limit, writing a line then fails instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   Error error;

@@ -3,6 +3,7 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/machine/topology/topology.h"
+#include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/apply/inherited_settings.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/run/program_testing.h"
@@ -432,6 +433,34 @@ TEST(RunProgram, WhenItIsKilledTheProgramGoesOnAndTheGuardianRestores) {
       const auto stat = read_task_stat(program, program);
       return stat && stat->state != 't' && stat->state != 'T';
     }));
+    kill(program, SIGKILL);
+    EXPECT_EQ(run.finish().status, 128 + SIGKILL);
+  }
+}
+
+bool has_guardian(pid_t millrace) {
+  return std::ranges::any_of(list_children(millrace), [](pid_t child) {
+    const auto stat = read_task_stat(child, child);
+    return stat && stat->name == guardian_name;
+  });
+}
+
+TEST(RunProgram, AGuardianIsThereBeforeThreadsAreChangedAndForUnchangedOnesABitLater) {
+  for (const bool changes : {true, false}) {
+    const TemporaryFolder runtime;
+    RunSettings settings =
+        fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("dynamic", "threads"), "2", "20"});
+    if (changes)
+      settings.scheduling_class = machine::SchedulingClass::batch;
+    else
+      settings.policy.reset();
+    TestProcess run(settings, [&] { setenv("XDG_RUNTIME_DIR", runtime.path().c_str(), 1); });
+    ASSERT_TRUE(run.wait_for_output("thread 1"));
+    EXPECT_TRUE(!changes || has_guardian(run.process()));
+    EXPECT_TRUE(eventually([&] { return has_guardian(run.process()); }));
+    const pid_t program = run.program();
+    kill(run.process(), SIGKILL);
+    EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(runtime.path() / "millrace"); }));
     kill(program, SIGKILL);
     EXPECT_EQ(run.finish().status, 128 + SIGKILL);
   }
