@@ -3,6 +3,7 @@
 
     exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 15] [--learn 48] [--keep FOLDER] [--seconds N] [--prepare]
                   [--by-hand] [--costs] [--testing FOLDER] [--first-run] [--learn-again N]
+                  [--start ROUNDS] [--against OTHER_MILLRACE]
 
 MILLRACE is the program, CLIPS the folder with foreman_cif.264 and flower_720p.264. Each program is first learnt, in
 its own profile database. Then runs with and without millrace form pairs in random order. The output is the median
@@ -30,6 +31,11 @@ pairs is random, and measurements are taken only while nothing else runs.
 --learn-again measures how many runs it takes to learn each program, by learning it N times.
 
 --costs measures the overhead of a new thread, with the programs of --testing, and of starting a program.
+
+--start measures what a program waits for that ends at once: wall time, CPU time with all processes that millrace
+starts, and page faults of `true`, alone and under millrace exec, in turns. --against adds another build of millrace.
+
+    make bench-exec EXEC='--start 200 --against /usr/bin/millrace'
 """
 
 import argparse
@@ -131,6 +137,11 @@ def seconds_of(command, environment, **options):
 def quartiles(values):
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
     return f"{middle:.3f} ({low:.3f} to {high:.3f})"
+
+
+def spread(values):
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def others_running():
@@ -405,10 +416,40 @@ def costs(millrace, testing, environment, pairs):
         print(f"{label}: {starts[label] * 1e3:.2f} ms")
 
 
+def usage_of(command, environment):
+    """Run a command. Return its wall and CPU time in milliseconds and its page faults, with those of its children."""
+    start = time.perf_counter()
+    child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    status, used = os.wait4(child.pid, 0)[1:]
+    wall = time.perf_counter() - start
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {child.returncode}")
+    return 1e3 * wall, 1e3 * (used.ru_utime + used.ru_stime), used.ru_minflt
+
+
+def start(millrace, other, environment, rounds):
+    ways = {"true": ["true"], "millrace exec -- true": [millrace, "exec", "--quiet", "--", "true"]}
+    if other:
+        ways[f"{other} exec -- true"] = [other, "exec", "--quiet", "--", "true"]
+    used = {way: [] for way in ways}
+    # As this user: changing the user takes as long as `true`.
+    with tempfile.TemporaryDirectory(prefix="millrace-start-") as profiles:
+        environment = {**environment, "XDG_CACHE_HOME": profiles}
+        for _ in range(rounds):
+            for way in random.sample(list(ways), len(ways)):
+                used[way].append(usage_of(ways[way], environment))
+    print("| command | wall, ms | CPU time, ms | page faults |\n|---|---|---|---|")
+    for way, runs in used.items():
+        wall, cpu, faults = zip(*runs)
+        print(f"| {way} | {spread(wall)} | {spread(cpu)} | {statistics.median(faults):.0f} |")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("millrace")
-    parser.add_argument("clips")
+    parser.add_argument("clips", nargs="?", default="")
     parser.add_argument("--programs", default="")
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--learn", type=int, default=48)
@@ -423,6 +464,8 @@ def main():
     parser.add_argument("--first-run", action="store_true")
     parser.add_argument("--learn-again", type=int, default=0)
     parser.add_argument("--loops", type=int, default=25, help="of foreman_cif, for --first-run")
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--against", default="")
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for idle CPUs before a pair of --first-run")
     options = parser.parse_args()
     os.makedirs(options.work, exist_ok=True)
@@ -440,6 +483,9 @@ def main():
             os.chown(profiles, pwd.getpwnam("nobody").pw_uid, -1)
         environment = {**os.environ, "XDG_CACHE_HOME": profiles}
         environment.pop("XDG_RUNTIME_DIR", None)
+        if options.start:
+            start(millrace, os.path.abspath(options.against) if options.against else "", environment, options.start)
+            return
         if options.costs:
             costs(millrace, options.testing, environment, options.pairs)
             return
