@@ -520,6 +520,7 @@ def runtime_folders(place):
 def locked_database(place):
     place.run([place.millrace, "exec", "--quiet", "--", "true"])
     database = sqlite3.connect(os.path.join(place.folder, "cache", "millrace", "profiles.db"), isolation_level=None)
+    database.execute("CREATE TABLE other (word TEXT)")  # an empty file is not opened
     database.execute("PRAGMA locking_mode = EXCLUSIVE")
     database.execute("BEGIN EXCLUSIVE")
     began = time.monotonic()
