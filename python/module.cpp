@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cxxabi.h>
 #include <map>
 #include <millrace.h>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <system_error>
 #include <thread>
 #include <tuple>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -53,11 +55,47 @@ std::string whole(const nb::bytes& name, const std::string& what) {
   return text;
 }
 
+// Waits for the interpreter's lock. When the interpreter ends, it unwinds the other threads (daemon threads)
+// from within this wait. That would abort the process here, so such a thread sleeps instead until the process
+// is gone.
+template <class Wait> auto or_sleep(const Wait& wait) noexcept {
+  try {
+    return wait();
+  } catch (const abi::__forced_unwind&) {
+    for (;;)
+      pause();
+  }
+}
+
+// Like nb::gil_scoped_release and nb::gil_scoped_acquire, but a thread may outlive the interpreter.
+class Unlocked {
+ public:
+  Unlocked() : state_(PyEval_SaveThread()) {}
+  ~Unlocked() {
+    or_sleep([this] { PyEval_RestoreThread(state_); });
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+class Locked {
+ public:
+  Locked() : state_(or_sleep([] { return PyGILState_Ensure(); })) {}
+  ~Locked() { PyGILState_Release(state_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
 // Sound, metadata and other content of a video, for a video that is made from it.
 class Origin {
  public:
   explicit Origin(millrace_run* run) {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     check(millrace_run_origin(run, &origin_));
   }
   ~Origin() { millrace_origin_free(origin_); }
@@ -91,7 +129,7 @@ class FrameMemory {
 constexpr std::chrono::milliseconds patience(100);
 
 void check_signals() {
-  const nb::gil_scoped_acquire lock;
+  const Locked lock;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
@@ -164,7 +202,7 @@ class Run {
     }
   }
   ~Run() {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     millrace_run_free(run_);
   }
   Run(const Run&) = delete;
@@ -190,21 +228,22 @@ class Run {
   void output_frames() { check(millrace_run_output_frames(run_)); }
 
   void start() {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     check(millrace_run_start(run_));
   }
 
   // Starts a run that is driven by process().
   void start_in_place() {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     check(millrace_run_start_in_place(run_));
   }
 
+  // Waits until the input has been opened, which takes as long as a pipe has no writer.
   Format output_format() {
-    millrace_format made{};
+    millrace_format made = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
     {
-      const nb::gil_scoped_release unlocked;
-      check(millrace_run_output_format(run_, &made));
+      const Unlocked unlocked;
+      call_apart([&] { return millrace_run_output_format(run_, &made); });
     }
     set_output(made);
     return {made.width,
@@ -220,7 +259,7 @@ class Run {
   bool push(const std::vector<ConstPlane>& planes, std::optional<std::int64_t> timestamp, int milliseconds,
             const FrameMemory* made_of) {
     const millrace_frame frame = frame_of(planes, input_planes_, "frames that go in", timestamp);
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return passed(made_of == nullptr
                       ? millrace_run_push(run_, &frame, milliseconds)
                       : millrace_run_push_made_of(run_, &frame, made_of->handle(), milliseconds));
@@ -233,7 +272,7 @@ class Run {
     millrace_frame_memory* memory = nullptr;
     millrace_code code = MILLRACE_OK;
     {
-      const nb::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       code = millrace_run_take(run_, &frame, &memory, milliseconds);
     }
     if (code == MILLRACE_END) return std::nullopt;
@@ -265,14 +304,14 @@ class Run {
                 "frames that go in");
     check_plane(to.shape(2), to.shape(1), to.itemsize(), to.stride(2), output_planes_, 0,
                 "frames that come out");
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     auto asked = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < from.shape(0); ++i) {
       const millrace_frame frame = frame_at(from, i);
       millrace_frame made = frame_at(to, i);
       const auto begun = std::chrono::steady_clock::now();
       if (takes_long_)
-        process_apart(frame, made);
+        call_apart([&] { return millrace_run_process(run_, &frame, &made); });
       else
         check(millrace_run_process(run_, &frame, &made));
       const auto now = std::chrono::steady_clock::now();
@@ -287,7 +326,7 @@ class Run {
   void end() { check(millrace_run_end(run_)); }
   // Whether the run is over.
   bool wait(int milliseconds) {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return passed(millrace_run_wait(run_, milliseconds));
   }
   void stop() { check(millrace_run_stop(run_)); }
@@ -301,15 +340,16 @@ class Run {
   std::string explanation() const { return text(millrace_run_explanation); }
 
  private:
-  // Processes the frame on another thread, so that this one can react to Ctrl-C by stopping the run.
-  void process_apart(const millrace_frame& frame, millrace_frame& made) {
+  // Calls the library on another thread, so that this one can react to Ctrl-C by stopping the run. Needs the
+  // interpreter's lock released.
+  template <class Call> void call_apart(const Call& call) {
     std::mutex mutex;
     std::condition_variable ended;
     bool over = false;
     millrace_code code = MILLRACE_OK;
     std::string why;
     const auto work = [&] {
-      const millrace_code of_call = millrace_run_process(run_, &frame, &made);
+      const millrace_code of_call = call();
       const std::string told = millrace_error();
       const std::lock_guard lock(mutex);
       code = of_call;
@@ -322,7 +362,7 @@ class Run {
       const NoSignals for_the_thread;
       thread = std::thread(work);
     } catch (const std::system_error&) {
-      return check(millrace_run_process(run_, &frame, &made));
+      return check(call());
     }
     try {
       std::unique_lock lock(mutex);
@@ -425,7 +465,7 @@ std::string text_of(millrace_code (*ask)(const char**)) {
 
 // Question and answer are JSON.
 std::string answer_of(millrace_code (*answer)(const char*, const char**), const std::string& question) {
-  const nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const char* told = nullptr;
   check(answer(question.c_str(), &told));
   return told;
@@ -435,7 +475,7 @@ std::string answer_of(millrace_code (*answer)(const char*, const char**), const 
 std::pair<std::vector<std::int64_t>, std::pair<int, int>> frame_times(const nb::bytes& name) {
   const std::string file = whole(name, "the name of the video");
   const auto interrupted = [](void*) {
-    const nb::gil_scoped_acquire lock;
+    const Locked lock;
     return PyErr_CheckSignals();
   };
   const std::int64_t* times = nullptr;
@@ -443,7 +483,7 @@ std::pair<std::vector<std::int64_t>, std::pair<int, int>> frame_times(const nb::
   std::int32_t base[2] = {0, 1};
   millrace_code code = MILLRACE_OK;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     code = millrace_frame_times(file.c_str(), interrupted, nullptr, &times, &count, base);
   }
   if (code == MILLRACE_INTERRUPTED) throw nb::python_error();
@@ -480,6 +520,8 @@ std::vector<std::pair<int, int>> plane_shapes(const Format& told) {
 }  // namespace
 
 NB_MODULE(_millrace, module) {
+  // A daemon thread may hold objects at the end of the program.
+  nb::set_leak_warnings(false);
   nb::exception<UsageError>(module, "UsageError", PyExc_ValueError);
   nb::exception<RunError>(module, "RunError", PyExc_RuntimeError);
   module.def("version", [] { return std::string(millrace_version()); });

@@ -122,8 +122,9 @@ class Pipeline:
     def _tell(self) -> tuple[str, str]:
         self._check_process()
         with self._turn:
-            if self._prepared:
-                self._finish(self._prepared.popitem()[1])
+            latest = next((kind for kind in reversed(self._prepared) if self._prepared[kind].filtered), None)
+            if latest is not None:
+                self._finish(self._prepared.pop(latest))
             if self._told is None:
                 raise UsageError("nothing has been filtered yet, so there is nothing to tell")
             return self._told
@@ -157,10 +158,11 @@ class Pipeline:
         return sum(height * width for height, width, _ in self._prepared)
 
     def _process_all(self, prepared: _Prepared, frames: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
-        prepared.filtered = True
         try:
             prepared.run.process(frames, out)
+            prepared.filtered = True
         except UsageError:
+            prepared.filtered = prepared.run.progress()[0] > 0  # images before the refused one
             raise
         except BaseException:
             # Ctrl-C has stopped this run. The next call needs a new one.

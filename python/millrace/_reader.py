@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 IDENTITY = "crop(1)"
 # Number of frames decoded to check the timestamps of the packets.
 _COMPARED = 16
+# A time may be that much too early because it is a float, in seconds.
+_TINY = Fraction(1, 2_000_000)
 
 
 class _Index(NamedTuple):
@@ -42,7 +44,7 @@ class Reader:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = os.fspath(path)
+        self.path = os.fsdecode(path)
         self._closed = False
         self._first: Stream | None = None  # opened, nothing read yet
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
@@ -102,15 +104,25 @@ class Reader:
         return frame
 
     def seek(self, seconds: float | Fraction) -> Iterator[Frame]:
-        """Iterate from a time on, in seconds from the first frame. The first result is the frame shown at that time,
-        or the next one if none is."""
+        """Iterate from a time on, in seconds from the first frame. The first result is the frame shown at that time, which
+        may have begun before. (The option `start` leaves out frames that begin before.)"""
         index, format = self._index(), self.format
-        time = Fraction(seconds)
-        if index.times is not None and format.time_base is not None:
-            number = bisect.bisect_left(index.times, index.times[0] + time / format.time_base)
+        try:
+            time = Fraction(seconds)
+        except (TypeError, ValueError, OverflowError):
+            raise UsageError(f"{self.path}: {seconds!r} is no time; give a finite number of seconds") from None
+        base = format.time_base
+        if index.times is not None and base is not None:
+            times = index.times
+            # Files round the times of frames to their unit, and so may the caller.
+            rounding = base / 2 if 4 * base * format.rate <= 1 else _TINY
+            unit = times[0] + (time + rounding) / base
+            ended = unit >= times[-1] + 1 / (format.rate * base)
+            number = max(0, bisect.bisect_right(times, unit) - 1)
         else:
-            number = max(0, -((-time * format.rate) // 1))
-        if number >= index.frames:
+            number = max(0, int((time + _TINY) * format.rate))
+            ended = number >= index.frames
+        if ended:
             raise UsageError(f"{self.path}: has no frame at {float(time):g} s or later; it has {index.frames}, "
                              f"{float(format.rate):g} a second")
         return self._from(number)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Called with the number of frames done and the expected total, or None if the total is unknown.
 Progress = Callable[[int, Union[int, None]], None]
-Path = Union[str, "os.PathLike[str]"]
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 # Waiting returns to Python at this interval, for Ctrl-C and progress.
 PATIENCE_MS = 100

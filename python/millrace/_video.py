@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import os
+import stat
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
@@ -97,11 +98,31 @@ def _frame_of(given: Any) -> Frame:
     frame = Frame((given,)) if isinstance(given, np.ndarray) else given
     if not isinstance(frame, Frame):
         raise UsageError(f"what is of {type(given).__name__} is no frame; hand over mr.Frame((plane, ...)), or an array")
-    if not (frame.timestamp is None or isinstance(frame.timestamp, int)):
-        raise UsageError(f"the timestamp of a frame is a whole number, not {frame.timestamp!r}")
     if any(np.ndim(plane) != 2 for plane in frame.planes):
         raise UsageError("a plane of a frame is an array of rows and columns")
-    return frame
+    if frame.timestamp is None or isinstance(frame.timestamp, int):
+        return frame
+    return Frame(frame.planes, _whole("the timestamp of a frame", frame.timestamp), frame.beside)
+
+
+def _planes_of(frame: Frame) -> list[npt.NDArray[Any]]:
+    """Return the planes with samples side by side, in the byte order of the machine."""
+    planes = [np.asarray(plane) for plane in frame.planes]
+    for plane in planes:
+        # Other types of the same size would be read as if they were unsigned.
+        if plane.dtype.kind != "u":
+            raise UsageError(f"a plane of {plane.dtype} cannot be a plane of a video; make it uint8 for 8 bits a sample, or uint16 "
+                             "for more: plane.astype(np.uint8)")
+    return [np.ascontiguousarray(plane, plane.dtype.newbyteorder("=")) for plane in planes]
+
+
+def _format_like(like: Any) -> Format:
+    """Return the format that like= tells."""
+    if isinstance(like, Format):
+        return like
+    if not hasattr(like, "_origin"):
+        raise UsageError(f"like= is a Format, or what mr.open() or Pipeline.stream() gave, not of {type(like).__name__}")
+    return like.format  # type: ignore[no-any-return]
 
 
 class Stream:
@@ -123,7 +144,7 @@ class Stream:
         self._told: tuple[str, str] | None = None
         if isinstance(source, Reader):
             source = source.path
-        if isinstance(source, (str, os.PathLike)):
+        if isinstance(source, (str, bytes, os.PathLike)):
             self._run.input(os.fsencode(source))
         else:
             if like is None:
@@ -188,7 +209,7 @@ class Stream:
                 if not self._given:
                     raise RunError("the source gave no frame, so there is nothing to filter; hand over at least one") from None
                 return False
-        planes = [np.ascontiguousarray(plane) for plane in self._waiting.planes]
+        planes = _planes_of(self._waiting)
         if not one.push(planes, self._waiting.timestamp, 0, self._waiting.beside):
             return False
         self._waiting = None
@@ -224,11 +245,13 @@ class Stream:
 
 class Writer:
     """A video that is written frame by frame. The file is complete after close(). If an exception leaves `with`, the
-    file holds all frames written before."""
+    file holds all frames written before. A writer that is dropped without close() leaves no file."""
+
+    _started = False
 
     def __init__(self, path: Path, like: Format | Reader | Stream, options: dict[str, str]) -> None:
-        self.path = os.fspath(path)
-        self.format = like if isinstance(like, Format) else like.format
+        self.path = os.fsdecode(path)
+        self.format = _format_like(like)
         self._of_another = not isinstance(like, Format)
         self._count = 0
         self._shown: Fraction | None = None  # time of the last frame, in units of the time base
@@ -236,7 +259,21 @@ class Writer:
         self._run: _millrace.Run | None = _millrace.Run(IDENTITY, {"no-profile": "true"} | options)
         _take_frames_like(self._run, like)
         self._run.output(os.fsencode(self.path))
+        self._replaced = _file_at(self.path)
         self._run.start()
+        self._started = True
+
+    def __del__(self) -> None:
+        run, self._run = getattr(self, "_run", None), None
+        if run is None or not self._started:
+            return
+        warnings.warn(f"{self.path}: its writer was dropped without close(), so there is no video; use `with mr.write(...)`",
+                      ResourceWarning, source=self)
+        stop_and_wait(run)
+        # Stopping completes the file. It lacks frames, so it must not look like a finished video.
+        made = _file_at(self.path)
+        if made is not None and made != self._replaced:
+            os.unlink(self.path)
 
     def write(self, frame: Frame | npt.NDArray[Any]) -> None:
         """Write a frame, or a gray image given as an array. A frame without a timestamp follows the previous one after
@@ -247,7 +284,7 @@ class Writer:
             if self._run is None:
                 raise UsageError(f"{self.path}: was closed")
             shown = self._time_of(one)
-            planes = [np.ascontiguousarray(plane) for plane in one.planes]
+            planes = _planes_of(one)
             while not self._run.push(planes, one.timestamp, PATIENCE_MS, one.beside):
                 pass
             self._shown = shown
@@ -309,13 +346,21 @@ class Writer:
             pass  # the exception being raised says more
 
 
+def _file_at(path: str) -> tuple[int, int] | None:
+    """Return what identifies the regular file at this path, or None if there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
 def _take_frames_like(run: _millrace.Run, like: Format | Reader | Stream) -> None:
+    format = _format_like(like)
     if isinstance(like, Format):
-        run.input_frames(like._told())
-    elif hasattr(like, "_origin"):
-        run.input_frames_like(like._origin, like.format._told())
+        run.input_frames(format._told())
     else:
-        raise UsageError(f"like= is a Format, or what mr.open() or Pipeline.stream() gave, not of {type(like).__name__}")
+        run.input_frames_like(like._origin, format._told())
 
 
 def open(path: Path) -> Reader:

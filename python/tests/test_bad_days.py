@@ -291,6 +291,20 @@ class Interrupts(unittest.TestCase):
             """)
         self.assertEqual(out, "0 3\n")
 
+    def test_end_a_wait_for_somebody_who_writes_to_a_pipe(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            for opening in "next(iter(mr.open(pipe)))", "mr.open(pipe).format", "mr.Pipeline('blur').stream(pipe)", \
+                    f"mr.write('{folder}/out.mkv', like=mr.open(pipe))":
+                with self.subTest(opening):
+                    self.interrupted(f"""
+                        import millrace as mr
+                        pipe = {pipe!r}
+                        print("on", flush=True)
+                        {opening}
+                        """)
+
     def test_end_a_wait_for_a_writer(self):
         self.interrupted("""
             import millrace as mr, numpy as np
