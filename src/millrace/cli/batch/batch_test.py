@@ -289,7 +289,33 @@ class Batch(unittest.TestCase):
         self.make_clip("a.mp4")
         (self.folder / "out/.millrace-batch.jsonl").mkdir(parents=True)
         self.refused(".millrace-batch.jsonl", "blur", "a.mp4", "-o", "out/{stem}.mkv", "--resume", code=1)
-        self.assertIn("cannot write the record of finished jobs", self.batch("blur", "a.mp4", "-o", "out/{stem}.mkv").stderr.decode())
+        self.assertIn("record of finished jobs", self.batch("blur", "a.mp4", "-o", "out/{stem}.mkv").stderr.decode())
+
+    def test_a_planted_record_ends_the_batch_before_it_begins(self):
+        self.make_clip("a.mp4")
+        (self.folder / "out").mkdir()
+        record, victim = self.folder / "out/.millrace-batch.jsonl", self.folder / "victim"
+        victim.write_text("precious\n")
+        for plant, target in ((record.symlink_to, victim), (record.symlink_to, self.folder / "new"),
+                              (record.hardlink_to, victim)):
+            plant(target)
+            for words in [], ["-y"], ["--resume"]:
+                self.refused("records finished jobs only in a file of its own; remove it", "blur", "a.mp4",
+                             "-o", "out/{stem}.mkv", *words)
+            record.unlink()
+        self.assertEqual(victim.read_text(), "precious\n")
+        self.assertFalse((self.folder / "new").exists())
+
+    def test_resume_does_not_overwrite_through_a_link_in_the_output_s_place(self):
+        self.make_clip("a.mp4")
+        words = "blur", "a.mp4", "-o", "out/{stem}.mkv", "--resume"
+        self.batch(*words)
+        victim, output = self.folder / "victim", self.folder / "out/a.mkv"
+        victim.write_text("precious\n")
+        output.unlink()
+        output.symlink_to(victim)
+        self.refused("a.mkv: exists", *words)
+        self.assertEqual(victim.read_text(), "precious\n")
 
     def test_ctrl_c_ends_the_wait_for_a_job_file(self):
         os.mkfifo(self.folder / "jobs")

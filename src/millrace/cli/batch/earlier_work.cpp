@@ -18,6 +18,12 @@ bool is_file(const std::string& output) {
   return output != "null" && !fs::is_other(fs::status(output, missing));
 }
 
+// An output that became a link after an earlier batch wrote it leads to a file that batch did not write.
+bool is_link(const std::string& output) {
+  std::error_code missing;
+  return fs::is_symlink(fs::symlink_status(output, missing));
+}
+
 fs::path folder_of(const PlannedJob& job) {
   const fs::path parent = fs::path(job.options.output).parent_path();
   return parent.empty() ? fs::path(".") : parent;
@@ -52,8 +58,8 @@ Result<run::KeptRecord*> EarlierWork::record_in(const fs::path& folder) {
   auto& record = records_[folder];
   if (record) return record.get();
   record = std::make_unique<run::KeptRecord>(folder);
-  // The record is only needed to skip finished jobs.
-  if (Status read = resume_ ? record->read() : Status(); !read) return std::unexpected(read.error());
+  // The record's content is only needed to skip finished jobs.
+  if (Status read = resume_ ? record->read() : record->check(); !read) return std::unexpected(read.error());
   return record.get();
 }
 
@@ -73,7 +79,7 @@ Result<std::vector<EarlierWork::Found>> EarlierWork::look_at(const std::vector<P
     if (resume_) {
       const run::KeptVerdict verdict = (*record)->verdict(name_in_folder(job), job.identity, stop);
       found = {.done = verdict.kept == run::Kept::done,
-               .ours = verdict.kept == run::Kept::again,
+               .ours = verdict.kept == run::Kept::again && !is_link(job.options.output),
                .frames = verdict.frames};
     }
     if (found.done) continue;

@@ -8,7 +8,6 @@
 #include "millrace/base/pending_file.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/system_reason.h"
-#include "millrace/base/whole_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -34,6 +33,7 @@ namespace {
 
 constexpr std::uint64_t most_record_bytes = std::uint64_t{1} << 30;
 constexpr int format_version = 1;
+constexpr mode_t new_file_mode = 0666;  // minus the umask
 
 // Bytes far beyond the end of the record are used for locks: one for reading or writing the record, and the
 // following ones for the outputs being written.
@@ -89,11 +89,35 @@ bool is_ours(const nlohmann::json& line) {
   return line.is_object() && line.contains("version") && line["version"] == format_version;
 }
 
-Result<std::string> text_of(const std::filesystem::path& path) {
-  const auto bytes = read_regular_file(path.string(), most_record_bytes);
-  if (!bytes) return std::unexpected(bytes.error());
-  if (!*bytes) return std::string();
-  return std::string(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size());
+// Opens the record itself. Another user who may write to the folder must not be able to redirect lines to a
+// file elsewhere, or to claim that an output is ours to overwrite. Closed, with errno set, if it cannot be
+// opened; failure if it is no regular file; usage error for any other file that is not our own.
+Result<Descriptor> open_own(const std::filesystem::path& path, int flags) {
+  const auto refused = [&path](std::string_view what) {
+    return usage_error("{}: is {}, and a batch records finished jobs only in a file of its own; remove it",
+                       path.string(), what);
+  };
+  auto file =
+      Descriptor::owned(::open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, new_file_mode));
+  if (!file.is_open()) return errno == ELOOP ? refused("a link") : Result<Descriptor>(std::move(file));
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return failure("cannot open the record of finished jobs '{}': not a regular file", path.string());
+  if (status.st_nlink > 1) return refused("a file with a second name (a hard link)");
+  if (status.st_uid != geteuid() && status.st_uid != 0) return refused("a file of another user");
+  return file;
+}
+
+Result<std::string> text_of(int file, const std::filesystem::path& path) {
+  struct stat status{};
+  if (fstat(file, &status) != 0) return failure("cannot read '{}': {}", path.string(), system_reason(errno));
+  if (static_cast<std::uint64_t>(status.st_size) > most_record_bytes)
+    return failure("cannot read '{}': larger than {} bytes", path.string(), most_record_bytes);
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  const Transfer done = read_all_at(file, 0, std::as_writable_bytes(std::span(text)));
+  if (done.error != 0) return failure("cannot read '{}': {}", path.string(), system_reason(done.error));
+  text.resize(done.bytes);  // fewer if the file was shortened meanwhile
+  return text;
 }
 
 // Returns 0 or the error number.
@@ -149,16 +173,28 @@ std::int64_t KeptRecord::take_in(std::string_view text) {
   return std::ssize(text);
 }
 
+Status KeptRecord::check() const {
+  const auto file = open_own(path(), O_RDONLY);
+  if (!file && file.error().kind == ErrorKind::usage) return std::unexpected(file.error());
+  return {};
+}
+
 Status KeptRecord::read() {
+  const auto file = open_own(path(), O_RDONLY);
+  const int error = errno;
+  if (!file) return std::unexpected(file.error());
   struct stat status{};
-  const bool there = stat(path().c_str(), &status) == 0;
-  const auto text = text_of(path());
+  Result<std::string> text;
+  if (file->is_open() && fstat(file->get(), &status) == 0)
+    text = text_of(file->get(), path());
+  else if (error != ENOENT)
+    text = failure("cannot open '{}': {}", path().string(), system_reason(error));
   if (!text)
     return failure("{}; this record says which jobs are done; without --resume all jobs are done again",
                    text.error().message);
   const std::scoped_lock lock(mutex_);
   read_bytes_ = take_in(*text);
-  read_inode_ = there ? status.st_ino : 0;
+  read_inode_ = status.st_ino;
   return {};
 }
 
@@ -213,6 +249,7 @@ Status KeptRecord::note_done(const std::string& output_name, const JobIdentity& 
   const std::filesystem::path output = folder_ / output_name;
   const auto stamp = stamp_of(output);
   if (!stamp) return {};  // a pipe or device cannot be found again
+  if (Status own = check(); !own) return own;
   if (Status flushed = flush(output); !flushed) return flushed;
   const auto digest = digest_of(output);
   if (!digest) return std::unexpected(digest.error());
@@ -227,7 +264,8 @@ std::unexpected<Error> KeptRecord::cannot_keep(int error) const {
 
 // Flushes the record first, so that a finished output is always known as ours.
 Status KeptRecord::flush(const std::filesystem::path& output) const {
-  if (const int error = flush_file(path(), 0); error != 0 && error != ENOENT) return cannot_keep(error);
+  if (const int error = flush_file(path(), O_NOFOLLOW); error != 0 && error != ENOENT)
+    return cannot_keep(error);
   if (const int error = flush_file(output, 0); error != 0)
     return failure("{}: may not be on the disk yet ({}), so --resume will make it again", output.string(),
                    system_reason(error));
@@ -240,17 +278,15 @@ Status KeptRecord::flush(const std::filesystem::path& output) const {
 Result<KeptRecord::Opened> KeptRecord::open() const {
   constexpr std::chrono::seconds patience{5};
   for (;;) {
-    Opened record{.file = Descriptor::owned(
-                      ::open(path().c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666))};
-    if (!record.file.is_open()) return cannot_keep(errno);
-    if (!record.file.is_regular_file())
-      return failure("cannot write the record of finished jobs '{}': it is not a regular file",
-                     path().string());
+    auto own = open_own(path(), O_RDWR | O_APPEND | O_CREAT);
+    if (!own) return std::unexpected(own.error());
+    if (!own->is_open()) return cannot_keep(errno);
+    Opened record{.file = *std::move(own)};
     // Without locks, at worst a line is lost and its job is done again.
     record.locked = lock_byte(record.file.get(), record_lock, patience) == 0;
     struct stat here{};
     struct stat named{};
-    const bool same = fstat(record.file.get(), &here) == 0 && stat(path().c_str(), &named) == 0 &&
+    const bool same = fstat(record.file.get(), &here) == 0 && lstat(path().c_str(), &named) == 0 &&
                       here.st_dev == named.st_dev && here.st_ino == named.st_ino;
     if (same || !record.locked) return record;
   }
@@ -261,7 +297,7 @@ Result<bool> KeptRecord::compact(const Opened& record) const {
   constexpr std::size_t worth = 100;  // lines
   // Claims are locks on this file.
   if (is_locked_from(record.file.get(), first_claim)) return false;
-  const auto text = text_of(path());
+  const auto text = text_of(record.file.get(), path());
   if (!text) return std::unexpected(text.error());
   // In the order of the lines that count.
   std::list<std::string_view> kept;

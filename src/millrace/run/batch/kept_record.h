@@ -71,8 +71,12 @@ class KeptRecord {
   // The folder need not exist yet.
   explicit KeptRecord(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
+  // Usage error if what is there is a link or another user's file: no line is ever read from it or
+  // written to it.
+  [[nodiscard]] Status check() const;
   // Reads the existing record, once, by one thread, before the first verdict. Lines that cannot be parsed are
-  // skipped; at worst a job is done again. Failure if the file exists but cannot be read.
+  // skipped; at worst a job is done again. Failure if the file exists but cannot be read; usage errors of
+  // check().
   [[nodiscard]] Status read();
 
   // Checks the size and time of the output itself. If only the time differs, compares the content until

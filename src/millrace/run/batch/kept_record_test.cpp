@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -193,6 +194,49 @@ TEST_F(KeptRecordTest, WhatIsNoFileIsNeitherReadNorWritten) {
     std::filesystem::remove(path);
   }
 }
+
+// What another user who may write to the folder can put in the record's place.
+class PlantedRecord : public KeptRecordTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void plant() {
+    const std::string path = folder_ / kept_record_name;
+    const std::string what = GetParam();
+    // A line that would make the output ours to overwrite.
+    ASSERT_TRUE(KeptRecord(folder_.path()).note_begun("out.mkv", identity()));
+    std::filesystem::rename(path, victim_);
+    if (what == "link") std::filesystem::create_symlink(victim_, path);
+    if (what == "dangling link") std::filesystem::create_symlink(folder_ / "nothing", path);
+    if (what == "hard link") std::filesystem::create_hard_link(victim_, path);
+    if (what != "file of another user") return;
+    if (geteuid() != 0) GTEST_SKIP() << "only root can make a file of another user";
+    std::filesystem::copy_file(victim_, path);
+    ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
+  }
+  std::string victim_ = folder_ / "victim";
+};
+
+TEST_P(PlantedRecord, IsNeitherReadNorWritten) {
+  plant();
+  if (IsSkipped() || HasFatalFailure()) return;
+  const std::string path = folder_ / kept_record_name;
+  const std::string before = content_of(victim_);
+  KeptRecord record(folder_.path());
+  const auto claim = record.claim("out.mkv");
+  ASSERT_FALSE(claim);
+  for (const Status& refused :
+       {record.check(), record.read(), record.note_begun("out.mkv", identity()),
+        record.note_done("out.mkv", identity(), 12), Status(std::unexpected(claim.error()))}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage) << refused.error().message;
+    EXPECT_THAT(refused.error().message, HasSubstr(path + ": is a "));
+  }
+  EXPECT_EQ(record.verdict("out.mkv", identity()).kept, Kept::unknown);
+  EXPECT_EQ(content_of(victim_), before);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "nothing"));
+}
+
+INSTANTIATE_TEST_SUITE_P(KeptRecord, PlantedRecord,
+                         ::testing::Values("link", "dangling link", "hard link", "file of another user"));
 
 // A batch that is resumed every night.
 TEST_F(KeptRecordTest, DoesNotGrowWithoutEnd) {
