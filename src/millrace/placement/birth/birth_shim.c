@@ -57,18 +57,37 @@ static atomic_int chooser; /* a vfork() child, which shares this memory and has 
 /* The calling thread gave itself a mask, or began with one that the program chose. */
 static __thread int own_choice __attribute__((tls_model("initial-exec")));
 
+/* Returns NULL if `entry` is not the variable `name`. */
+static char* value_in(char* entry, const char* name) {
+  const size_t length = strlen(name);
+  return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : NULL;
+}
+
+/* Not getenv(), which some programs (bash) replace by their own. They are not ready yet at this time. */
+static char* variable(const char* name) {
+  for (char** entry = environ; entry != NULL && *entry != NULL; ++entry)
+    if (value_in(*entry, name) != NULL) return value_in(*entry, name);
+  return NULL;
+}
+
+/* In place, not by unsetenv(), for the same reason. */
+static void remove_variable(const char* name) {
+  char** kept = environ;
+  for (char** entry = environ; entry != NULL && *entry != NULL; ++entry)
+    if (value_in(*entry, name) == NULL) *kept++ = *entry;
+  if (kept != NULL) *kept = NULL;
+}
+
 /* Programs that this one executes get the environment that they would have had without millrace. */
 static void clean_environment(void) {
-  const char* all = getenv("LD_PRELOAD");
-  const char* others = all == NULL ? NULL : strchr(all, ':');
-  if (others != NULL) {
-    char* kept = strdup(others + 1);
-    if (kept != NULL) setenv("LD_PRELOAD", kept, 1);
-    free(kept);
-  } else {
-    unsetenv("LD_PRELOAD");
-  }
-  unsetenv(MILLRACE_BOARD_VARIABLE);
+  static const char preloads[] = "LD_PRELOAD";
+  char* all = variable(preloads);
+  char* others = all == NULL ? NULL : strchr(all, ':');
+  if (others != NULL)
+    memmove(all, others + 1, strlen(others + 1) + 1);
+  else
+    remove_variable(preloads);
+  remove_variable(MILLRACE_BOARD_VARIABLE);
 }
 
 /* A library loaded with RTLD_LOCAL has no next one, but libc is loaded. */
@@ -110,7 +129,7 @@ __attribute__((constructor)) static void find_board(void) {
   find_functions();
   const int kept = errno;
   if (syscall(SYS_gettid) == getpid()) main_handle = pthread_self();
-  const char* descriptors = getenv(MILLRACE_BOARD_VARIABLE);
+  const char* descriptors = variable(MILLRACE_BOARD_VARIABLE);
   if (descriptors != NULL) {
     board = open_board(descriptors);
     is_launched = board != NULL;

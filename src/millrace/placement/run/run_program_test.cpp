@@ -770,16 +770,23 @@ TEST(RunProgram, TheProgramFindsTheDescriptorsThatItWouldFindWithout) {
   EXPECT_EQ(by_shim.output, polled.output);
 }
 
-TEST(RunProgram, AnEmptyPreloadListStaysOne) {
-  for (const char* list : {"", static_cast<const char*>(nullptr)}) {
-    TestProcess run(fixed(MaskPolicy::none, BirthWay::shim,
-                          {"/bin/sh", "-c", "echo ${LD_PRELOAD-unset} ${MILLRACE_BIRTH_BOARD-unset}."}),
-                    [list] {
-                      unsetenv("LD_PRELOAD");
-                      if (list != nullptr) setenv("LD_PRELOAD", list, 1);
-                    });
-    EXPECT_EQ(run.finish().output, list == nullptr ? "unset unset.\n" : "unset.\n");
-  }
+// bash has a getenv() and an unsetenv() of its own.
+TEST(RunProgram, ProgramsAndTheirChildrenFindThePreloadListThatTheyWouldHaveFound) {
+  const char* const look = "/usr/bin/env | /bin/grep -E '^(LD_PRELOAD|MILLRACE_BIRTH)'; true";
+  for (const char* shell : {"/bin/sh", "/bin/bash"})
+    for (const char* list : {static_cast<const char*>(nullptr), "", "libm.so.6", "libm.so.6:libdl.so.2"})
+      for (const MaskPolicy policy : {MaskPolicy::none, MaskPolicy::main_least_loaded}) {
+        const BirthWay way = policy == MaskPolicy::none ? BirthWay::shim : BirthWay::polling;
+        RunSettings settings = fixed(policy, way, {shell, "-c", look});
+        if (policy != MaskPolicy::none) settings.policy = with_main_at_first_birth(*settings.policy);
+        TestProcess run(settings, [list] {
+          unsetenv("LD_PRELOAD");
+          if (list != nullptr) setenv("LD_PRELOAD", list, 1);
+        });
+        const TestRun ended = run.finish();
+        EXPECT_EQ(ended.output, list == nullptr ? "" : "LD_PRELOAD=" + std::string(list) + "\n") << shell;
+        EXPECT_EQ(ended.errors, "") << shell;
+      }
 }
 
 // The signal arrives while the journal is made.
