@@ -145,7 +145,7 @@ std::function<void(std::uint64_t)> shown_by(ProgressLine& line, std::optional<st
 // Refuses outputs that exist, that collide, or that are the input.
 Status check_outputs_of(const Arguments& a) {
   return check_outputs({{"OUT", a.output}, {"--json", a.json}, {"--trace", a.trace}}, overwrite_if(a.force),
-                       {"IN", a.input});
+                       {{"IN", a.input}});
 }
 
 // Result of a run. Writes the reports if it succeeded.

@@ -252,7 +252,7 @@ int run_program(int argc, char** argv) {
   decoding->footer("# Decode an image\nmillrace-skipline decode page.skl page.pbm");
   if (const auto end = read_command_line(app, argc, argv, program_name)) return *end;
   Status done =
-      check_outputs({{"output", options.output}}, overwrite_if(options.force), {"input", options.input});
+      check_outputs({{"output", options.output}}, overwrite_if(options.force), {{"input", options.input}});
   if (done) done = encoding->parsed() ? encode_file(options) : decode_file(options);
   return done ? 0 : report_error(program_name, done.error());
 }

@@ -77,7 +77,7 @@ Status check_reports(const RunSettings& settings, std::initializer_list<NamedPat
     if (is_image_name(path))
       return usage_error("'{}' is the name of an image, and {} would replace it; name another file", path,
                          role);
-  return check_outputs(outputs, overwrite_if(settings.force), index);
+  return check_outputs(outputs, overwrite_if(settings.force), {index});
 }
 
 std::string stage_shares(const stream::RunReport& report) {

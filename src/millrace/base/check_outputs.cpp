@@ -29,7 +29,8 @@ bool is_same_file(const std::string& a, const std::string& b) {
          place == fs::weakly_canonical(fs::absolute(b, missing), missing);
 }
 
-Status check_outputs(std::initializer_list<NamedPath> outputs, Overwrite overwrite, const NamedPath& input) {
+Status check_outputs(std::initializer_list<NamedPath> outputs, Overwrite overwrite,
+                     std::span<const NamedPath> inputs) {
   for (const NamedPath* output = outputs.begin(); output != outputs.end(); ++output) {
     const auto& [role, path] = *output;
     if (path.empty()) continue;
@@ -42,8 +43,9 @@ Status check_outputs(std::initializer_list<NamedPath> outputs, Overwrite overwri
         return usage_error("{}: is both {} and {}; give one of them another file", path, other->role, role);
     }
     if (path == "-") continue;
-    if (!input.path.empty() && input.path != "-" && is_same_file(path, input.path))
-      return usage_error("{}: is both {} and {}; choose another output", path, input.role, role);
+    for (const NamedPath& input : inputs)
+      if (!input.path.empty() && input.path != "-" && is_same_file(path, input.path))
+        return usage_error("{}: is both {} and {}; choose another output", path, input.role, role);
     if (Status checked = OutputFile::check(path, overwrite); !checked) return checked;
   }
   return {};

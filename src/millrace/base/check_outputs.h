@@ -5,6 +5,7 @@
 #include "millrace/base/result.h"
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,9 +22,16 @@ struct NamedPath {
 [[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
 // Returns a usage error if OutputFile::open() would refuse an output. Many programs open their output only
-// after hours, so this reports the problem early. Two outputs, or an output and the input, must not share a
-// file or a standard stream; devices and pipes may be shared. Creates nothing and never waits.
+// after hours, so this reports the problem early. Two outputs must not share a file or a standard stream, and
+// no output may be an input, even if it may be overwritten; devices and pipes may be shared. `inputs`: every
+// file that the program reads, whatever its role. Creates nothing and never waits.
+//
+//   check_outputs({{"OUT", out}, {"--json", json}}, overwrite, {{"IN", in}, {"--policy", policy}});
 [[nodiscard]] Status check_outputs(std::initializer_list<NamedPath> outputs, Overwrite overwrite,
-                                   const NamedPath& input = {});
+                                   std::span<const NamedPath> inputs);
+[[nodiscard]] inline Status check_outputs(std::initializer_list<NamedPath> outputs, Overwrite overwrite,
+                                          std::initializer_list<NamedPath> inputs = {}) {
+  return check_outputs(outputs, overwrite, std::span<const NamedPath>(inputs.begin(), inputs.size()));
+}
 
 }  // namespace millrace

@@ -92,7 +92,7 @@ TEST_F(CheckOutputs, KnowOneFileByTwoNames) {
   std::filesystem::current_path(folder_.path());
   EXPECT_THAT(refusal(check_outputs({{"OUT", "none"}, {"--json", none_}}, Overwrite::no)),
               HasSubstr("is both OUT and --json"));
-  EXPECT_THAT(refusal(check_outputs({{"OUT", "there"}}, Overwrite::yes, {"IN", there_})),
+  EXPECT_THAT(refusal(check_outputs({{"OUT", "there"}}, Overwrite::yes, {{"IN", there_}})),
               HasSubstr("is both IN and OUT"));
   std::filesystem::current_path(before);
   for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
@@ -101,11 +101,40 @@ TEST_F(CheckOutputs, KnowOneFileByTwoNames) {
 }
 
 TEST_F(CheckOutputs, RefuseToOverwriteTheInput) {
-  const NamedPath input{"IN", there_};
-  EXPECT_EQ(refusal(check_outputs({{"OUT", link_}}, Overwrite::yes, input)),
+  EXPECT_EQ(refusal(check_outputs({{"OUT", link_}}, Overwrite::yes, {{"IN", there_}})),
             link_ + ": is both IN and OUT; choose another output");
   // A filter reads one standard stream and writes the other.
-  EXPECT_EQ(refusal(check_outputs({{"OUT", "-"}}, Overwrite::no, {"IN", "-"})), "");
+  EXPECT_EQ(refusal(check_outputs({{"OUT", "-"}}, Overwrite::no, {{"IN", "-"}})), "");
+}
+
+// By device and inode, in every pair of roles.
+TEST_F(CheckOutputs, RefuseToOverwriteAnyInput) {
+  const std::string second = folder_ / "second";
+  make_file(second, "kept too");
+  std::filesystem::create_hard_link(second, folder_ / "hard");
+  for (const std::string& path : {second, folder_ / "hard", folder_ / "./second"}) {
+    EXPECT_EQ(refusal(check_outputs({{"OUT", none_}, {"--json", path}}, Overwrite::yes,
+                                    {{"IN", there_}, {"--policy", second}, {"--other", ""}})),
+              path + ": is both --policy and --json; choose another output");
+    EXPECT_EQ(refusal(check_outputs({{"OUT", path}, {"--json", none_}}, Overwrite::yes,
+                                    {{"-", "-"}, {"IN", second}})),
+              path + ": is both IN and OUT; choose another output");
+  }
+}
+
+// Such a name must not be found out when the work is done.
+TEST_F(CheckOutputs, RefuseNamesThatTheFileSystemCannotHold) {
+  std::string deep = folder_.path();
+  while (deep.size() < 4200)
+    deep += "/" + std::string(100, 'd');
+  for (const std::string& path : {folder_ / std::string(300, 'a'), folder_ / std::string(256, 'a'), deep}) {
+    EXPECT_THAT(refusal(path), HasSubstr("the name is too long")) << path;
+    const auto opened = OutputFile::open(path);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(refusal(path), opened.error().message);
+  }
+  EXPECT_EQ(refusal(folder_ / std::string(255, 'a')), "");
+  EXPECT_EQ(folder_.entries(), 2U);
 }
 
 }  // namespace

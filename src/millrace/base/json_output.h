@@ -9,6 +9,7 @@
 #include "millrace/base/option_values.h"
 #include "millrace/base/overwrite.h"
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -23,9 +24,9 @@ struct JsonOutput {
   bool force = false;
 
   [[nodiscard]] bool wanted() const { return !file.empty(); }
-  // Checks before a long run that the file can be written.
-  [[nodiscard]] Status check() const {
-    return wanted() ? check_outputs({{"--json", file}}, overwrite_if(force)) : Status();
+  // Checks before a long run that the file can be written and is none of the inputs.
+  [[nodiscard]] Status check(std::initializer_list<NamedPath> inputs = {}) const {
+    return wanted() ? check_outputs({{"--json", file}}, overwrite_if(force), inputs) : Status();
   }
   // For a verb that cannot do without its own `word`. If that is missing, what follows --json is the word and
   // no FILE, unless it ends in .json. Call this when the options have been read.

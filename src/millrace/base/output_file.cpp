@@ -2,6 +2,7 @@
 
 #include "millrace/base/descriptor_name.h"
 #include "millrace/base/full_transfer.h"
+#include "millrace/base/name_length.h"
 #include "millrace/base/system_reason.h"
 
 #include <algorithm>
@@ -75,6 +76,8 @@ Result<Destination> destination_of(std::string_view path, Overwrite overwrite) {
   // Absolute, so that the folder is known even if the file does not exist.
   to.target = fs::weakly_canonical(fs::absolute(name, error), error);
   if (error) to.target = name;
+  if (Status nameable = check_name_length(to.target.native()); !nameable)
+    return usage_error("{}: {}", name, nameable.error().message);
   if (!exists && fs::is_symlink(fs::symlink_status(to.target, error)))
     return usage_error("{}: is a link to a file that does not exist; give that file's name", name);
   if (exists && overwrite == Overwrite::no)

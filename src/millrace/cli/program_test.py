@@ -543,6 +543,33 @@ class Program(unittest.TestCase):
             self.refused(2, "in.y4m: is both INPUT and", "run", "blur", str(clip), *words, "-y")
         self.assertEqual(clip.read_bytes(), before)
 
+    def test_no_output_overwrites_a_file_that_is_read(self):
+        stages = self.folder / "p.toml"
+        stages.write_text('[[stage]]\nfilter = "blur"\n')
+        before = stages.read_bytes()
+        for name, link in ("link.mkv", os.symlink), ("hard.mkv", os.link), ("link.json", os.symlink):
+            link(stages, self.folder / name)
+        run_null = "run", str(stages), "test:32x32@2", "-o", "null"
+        for words in ((*run_null, "--json", "p.toml"), (*run_null, "--report", "p.toml"), (*run_null, "--trace", "p.toml"),
+                      (*run_null, "--json", "link.json"), ("run", str(stages), "test:32x32@2", "-o", "link.mkv"),
+                      ("run", str(stages), "test:32x32@2", "-o", "hard.mkv"),
+                      ("run", str(stages), "test:32x32@2", "--measure", "--json", "p.toml"),
+                      ("plan", str(stages), "test:32x32@2", "-o", "p.toml")):
+            with self.subTest(words=words):
+                words = [str(self.folder / word) if word.endswith(("p.toml", ".mkv", ".json")) else word for word in words]
+                self.refused(2, "is both PIPELINE and -", *words, "-y")
+                self.assertEqual(stages.read_bytes(), before)
+        model = self.folder / "model.toml"
+        model.write_text("no model")
+        for verb in ["model"], ["simulate"], ["simulate", "cluster"], ["simulate", "placement"]:
+            self.refused(2, "model.toml: is both ", *verb, str(model), "--json", str(model), "-y")
+        self.assertEqual(model.read_text(), "no model")
+
+    def test_an_output_s_name_that_is_too_long_is_refused_before_the_run(self):
+        for words in ("run", "blur", "test:32x32@2", "-o"), ("plan", "blur", "test:32x32@2", "-o"):
+            self.refused(2, "the name is too long", *words, str(self.folder / ("a" * 300 + ".mkv")))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_damage_stops_the_run_or_is_skipped_and_told(self):
         whole = run("run", "crop(1)", "test:32x32@6", "-o", "-").stdout
         damaged = self.folder / "damaged.y4m"

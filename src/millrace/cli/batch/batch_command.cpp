@@ -73,8 +73,6 @@ void print_warnings(const BatchReport& report) {
 Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& jobs) {
   const std::string& json = options.run.json;
   if (json.empty() || json == "-") return {};
-  if (!options.job_file.empty() && is_same_file(json, options.job_file))
-    return usage_error("{}: is both --job-file and --json; give --json another file", json);
   if (fs::path(json).filename() == run::kept_record_name)
     return usage_error("{}: is reserved for the record of finished jobs; give --json another file", json);
   for (const PlannedJob& job : jobs) {
@@ -85,7 +83,8 @@ Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& 
       return usage_error("{}: is both the output of '{}' and --json; give one of them another file", json,
                          job.options.input);
   }
-  return check_outputs({{"--json", json}}, overwrite_if(options.run.force));
+  return check_outputs({{"--json", json}}, overwrite_if(options.run.force),
+                       files_read_beside_inputs(options, jobs));
 }
 
 // Creates missing output folders.

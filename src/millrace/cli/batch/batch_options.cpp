@@ -7,6 +7,7 @@
 #include "millrace/run/batch/input_stamp.h"
 #include "millrace/run/batch/job_file.h"
 #include "millrace/run/batch/job_names.h"
+#include "millrace/run/options/check_outputs.h"
 #include "millrace/run/video/codec_threads.h"
 #include "millrace/version.h"
 #include "millrace/video/ffmpeg/codec_versions.h"
@@ -21,6 +22,8 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -251,15 +254,25 @@ Result<run::VideoRunOptions> run_words_of(run::RunOptions options, const image::
   return run;
 }
 
-Status check_together(const std::vector<PlannedJob>& jobs) {
+Status check_together(const std::vector<PlannedJob>& jobs, const std::vector<NamedPath>& also_read) {
   std::vector<run::JobFiles> files;
   files.reserve(jobs.size());
   for (const PlannedJob& job : jobs)
     files.push_back({job.options.input, job.options.output});
-  return run::check_distinct(files);
+  return run::check_distinct(files, also_read);
 }
 
 }  // namespace
+
+std::vector<NamedPath> files_read_beside_inputs(const BatchOptions& options,
+                                                const std::vector<PlannedJob>& jobs) {
+  std::vector<NamedPath> files{{"--job-file", options.job_file}};
+  std::set<std::string_view> pipelines;
+  for (const PlannedJob& job : jobs)
+    if (pipelines.insert(job.options.pipeline).second)
+      files.push_back(run::pipeline_file(job.options.pipeline));
+  return files;
+}
 
 Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worker_limit,
                                           const std::stop_token& stop) {
@@ -317,7 +330,8 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
       jobs.push_back(std::move(planned));
     }
   }
-  if (Status together = check_together(jobs); !together) return std::unexpected(together.error());
+  if (Status together = check_together(jobs, files_read_beside_inputs(options, jobs)); !together)
+    return std::unexpected(together.error());
   return jobs;
 }
 

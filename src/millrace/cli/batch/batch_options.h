@@ -1,6 +1,7 @@
 // Options of `millrace batch`, and the jobs planned from them.
 #pragma once
 
+#include "millrace/base/check_outputs.h"
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/run/batch/batch.h"
@@ -41,6 +42,10 @@ struct PlannedJob {
 // conflicts between jobs, such as two with one output. Interrupted if stopped.
 [[nodiscard]] Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worker_limit,
                                                         const std::stop_token& stop);
+
+// The job file and the pipelines' files, which no output may overwrite.
+[[nodiscard]] std::vector<NamedPath> files_read_beside_inputs(const BatchOptions& options,
+                                                              const std::vector<PlannedJob>& jobs);
 
 // The settings of the job's run.
 [[nodiscard]] Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit);

@@ -291,6 +291,26 @@ class Batch(unittest.TestCase):
         self.refused(".millrace-batch.jsonl", "blur", "a.mp4", "-o", "out/{stem}.mkv", "--resume", code=1)
         self.assertIn("record of finished jobs", self.batch("blur", "a.mp4", "-o", "out/{stem}.mkv").stderr.decode())
 
+    def test_no_output_overwrites_a_file_that_is_read(self):
+        stages, jobs = self.folder / "p.toml", self.folder / "jobs.toml"
+        stages.write_text('[[stage]]\nfilter = "blur"\n')
+        jobs.write_text('pipeline = "p.toml"\n[[job]]\ninput = "test:32x32@2"\n')
+        before = stages.read_bytes(), jobs.read_bytes()
+        (self.folder / "stages.mkv").symlink_to("p.toml")
+        (self.folder / "jobs.mkv").hardlink_to(jobs)
+        for words in (["--json", "p.toml", "-o", "null"], ["-o", "stages.mkv"], ["--json", "stages.mkv", "-o", "null"]):
+            self.refused("is both PIPELINE and ", "p.toml", "test:32x32@2", *words, "-y")
+            self.refused("is both PIPELINE and ", "--job-file", "jobs.toml", *words, "-y")
+        for words in ["--json", "jobs.mkv", "-o", "null"], ["-o", "jobs.mkv"]:
+            self.refused("is both --job-file and ", "--job-file", "jobs.toml", *words, "-y")
+        self.assertEqual((stages.read_bytes(), jobs.read_bytes()), before)
+
+    def test_an_output_s_name_that_is_too_long_is_refused_before_any_job(self):
+        name = "a" * 300 + ".mkv"
+        for output in name, "made/" + name, "made/deeper/" + name:
+            self.refused("the name is too long", "blur", "test:32x32@2", "-o", output)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_a_planted_record_ends_the_batch_before_it_begins(self):
         self.make_clip("a.mp4")
         (self.folder / "out").mkdir()

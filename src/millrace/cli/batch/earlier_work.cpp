@@ -1,5 +1,6 @@
 #include "millrace/cli/batch/earlier_work.h"
 
+#include "millrace/base/name_length.h"
 #include "millrace/base/output_file.h"
 #include "millrace/base/system_reason.h"
 
@@ -29,8 +30,8 @@ fs::path folder_of(const PlannedJob& job) {
   return parent.empty() ? fs::path(".") : parent;
 }
 
-// For a folder that does not exist yet.
-Status check_can_be_made(const fs::path& folder) {
+// For an output in a folder that does not exist yet.
+Status check_can_be_made(const fs::path& folder, const std::string& output) {
   std::error_code unknown;
   fs::path there = fs::absolute(folder, unknown).lexically_normal();
   while (there.has_relative_path() && !fs::exists(fs::symlink_status(there, unknown)))
@@ -41,6 +42,10 @@ Status check_can_be_made(const fs::path& folder) {
   if (access(there.c_str(), W_OK | X_OK) != 0)
     return usage_error("cannot create the folder '{}': {}; choose another with -o", folder.string(),
                        system_reason(errno));
+  // New folders are on the file system of the one that is there.
+  for (const std::string& name : {output, (there / fs::path(output).filename()).string()})
+    if (Status nameable = check_name_length(name); !nameable)
+      return usage_error("{}: {}", output, nameable.error().message);
   return {};
 }
 
@@ -90,7 +95,8 @@ Result<std::vector<EarlierWork::Found>> EarlierWork::look_at(const std::vector<P
       continue;
     }
     if (!fs::exists(folder, missing)) {
-      if (Status possible = check_can_be_made(folder); !possible) return std::unexpected(possible.error());
+      if (Status possible = check_can_be_made(folder, job.options.output); !possible)
+        return std::unexpected(possible.error());
       continue;
     }
     if (Status possible = OutputFile::check(job.options.output, overwrite_if(may_overwrite)); !possible)

@@ -14,6 +14,8 @@
 #include "millrace/cluster/work/do_chunk.h"
 #include "millrace/cluster/work/join_parts.h"
 #include "millrace/cluster/work/make_plan.h"
+#include "millrace/cluster/work/part.h"
+#include "millrace/run/options/check_outputs.h"
 #include "millrace/run/options/check_threads.h"
 
 #include <filesystem>
@@ -69,7 +71,7 @@ Status plan_job(const PlanOptions& options, const Interrupt& interrupt) {
   if (!length) return std::unexpected(length.error());
   const auto plan = cluster::make_plan(options.run, *length, interrupt.token(), [&options] {
     return check_outputs({{"-o", options.plan}}, overwrite_if(options.run.force),
-                         {"INPUT", options.run.input});
+                         {{"INPUT", options.run.input}, run::pipeline_file(options.run.pipeline)});
   });
   if (!plan) return std::unexpected(plan.error());
   if (Status written = write_json(to_json(*plan), options.plan, overwrite_if(options.run.force)); !written)
@@ -91,6 +93,7 @@ struct ChunkWords {
   bool no_profile = false;
   std::string shared;
   std::string json;
+  bool force = false;  // overwrite the report
   bool quiet = false;
 };
 
@@ -119,9 +122,12 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
   if (Status allowed = run::check_threads(words.threads, machine->usable.worker_limit); !allowed)
     return allowed;
   const std::string& input = words.input.empty() ? plan->input : words.input;
-  for (const NamedPath& other : {NamedPath{"PLAN", words.plan}, NamedPath{"INPUT", input}})
-    if (Status possible = check_outputs({{"--json", words.json}}, Overwrite::yes, other); !possible)
-      return possible;
+  if (cluster::is_part_name(words.json, *plan, words.folder))
+    return usage_error("{}: is the name of a part; give --json another file", words.json);
+  if (Status possible = check_outputs({{"--json", words.json}}, overwrite_if(words.force),
+                                      {{"PLAN", words.plan}, {"INPUT", input}});
+      !possible)
+    return possible;
   std::error_code made;
   std::filesystem::create_directories(words.folder, made);
   if (made)
@@ -163,7 +169,7 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
                  part.seconds, part.decoded, part.decoded_from, video::to_string(done->run.written_as));
   }
   if (!words.json.empty()) {
-    const Status written = write_json(report, words.json, Overwrite::yes);
+    const Status written = write_json(report, words.json, overwrite_if(words.force));
     if (!written && outcome) return written;
   }
   return outcome;
@@ -182,8 +188,9 @@ Status join(JoinWords words, const Interrupt& interrupt) {
   words.join.overwrite = overwrite_if(words.force);
   words.join.stop = interrupt.token();
   words.join.check_output = [&] {
-    return check_outputs({{"-o", words.join.output}}, words.join.overwrite,
-                         {"INPUT", words.join.input.empty() ? plan->input : words.join.input});
+    return check_outputs(
+        {{"-o", words.join.output}}, words.join.overwrite,
+        {{"PLAN", words.plan}, {"INPUT", words.join.input.empty() ? plan->input : words.join.input}});
   };
   const auto joined = cluster::join_parts(*plan, words.join);
   if (!joined) return std::unexpected(joined.error());
@@ -251,6 +258,7 @@ void add_chunk_command(CLI::App& app, Action& action) {
       ->default_str(worker_threads_default);
   verb->add_option("--shared", words->shared, shared_help)->option_text("FOLDER");
   verb->add_flag("-q,--quiet", words->quiet, "Print no progress line and no summary");
+  add_overwrite_flag(*verb, words->force);
   begin_group(*verb, "Profiles and reports");
   verb->add_flag("--no-profile", words->no_profile, no_profile_help);
   verb->add_option("--json", words->json, json_report_help)->option_text("FILE");

@@ -230,7 +230,7 @@ class Cluster(Case):
                 self.assertEqual(json.loads(self.plan.read_text())["options"]["codec"], codec)
                 self.assertIn(f"2 chunks of about 1 s, encoded as {codec}", planned)
                 self.assertEqual("encoded with FFV1 (lossless) instead" in planned, codec == "ffv1")
-                done = run("chunk", self.plan, 0, 1, "-o", self.parts, "--json", self.folder / "chunks.json")
+                done = run("chunk", self.plan, 0, 1, "-o", self.parts, "--json", self.folder / "chunks.json", "-y")
                 self.assertRegex(done.stderr.decode(), rf"chunk 0: 25 frames in .*; {title}, [0-9.]+ .?B")
                 sizes = [(self.parts / f"chunk-0000{number}.mkv").stat().st_size for number in (0, 1)]
                 told = json.loads((self.folder / "chunks.json").read_text())

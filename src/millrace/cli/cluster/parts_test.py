@@ -122,6 +122,9 @@ class Parts(Case):
         (self.folder / "other.json").write_text(json.dumps(other))
         os.mkfifo(self.folder / "pipe")
         closed = self.inputs / "closed.mkv"
+        (self.folder / "link.mkv").symlink_to(self.plan)
+        (self.folder / "record.mkv").symlink_to(self.parts / "chunk-00000.json")
+        (self.folder / "notes").write_text("precious")
         out = ["-o", self.folder / "p.json"]
         for text, code, words in (
                 ("standard input cannot be cut", 2, ["plan", "blur", "-", *out]),
@@ -141,7 +144,13 @@ class Parts(Case):
                 ("missing", 1, ["join", self.plan, self.parts, "-o", self.folder / "out.mkv"]),
                 ("is both INPUT and --json", 2, ["chunk", self.plan, "0", "-o", self.parts, "--json", closed]),
                 ("is both PLAN and --json", 2, ["chunk", self.plan, "0", "-o", self.parts, "--json", self.plan]),
+                ("is both PLAN and --json", 2, ["chunk", self.plan, "0", "-o", self.parts, "--json", self.plan, "-y"]),
+                ("exists; give -y", 2, ["chunk", self.plan, "0", "-o", self.parts, "--json", self.folder / "notes"]),
+                ("is the name of a part", 2, ["chunk", self.plan, "0", "-o", self.parts, "--json", self.parts / "chunk-00000.json", "-y"]),
+                ("is the name of a part", 2, ["chunk", self.plan, "0", "-o", self.folder / "new", "--json", self.folder / "new/chunk-00000.mkv"]),
                 ("is one of the parts", 2, ["join", self.plan, self.parts, "-y", "-o", self.parts / "chunk-00000.mkv"]),
+                ("is one of the parts", 2, ["join", self.plan, self.parts, "-y", "-o", self.folder / "record.mkv"]),
+                ("is both PLAN and -o", 2, ["join", self.plan, self.parts, "-y", "-o", self.folder / "link.mkv"]),
                 ("can only be joined into", 2, ["join", self.plan, self.parts, "-o", self.folder / "out.y4m"])):
             with self.subTest(text):
                 if text.startswith("is one of"):

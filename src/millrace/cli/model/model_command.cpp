@@ -1,8 +1,8 @@
 #include "millrace/cli/model/model_command.h"
 
+#include "millrace/base/check_outputs.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/json_output.h"
-#include "millrace/base/output_file.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/model/model_plot.h"
 #include "millrace/cli/model/pipeline_source.h"
@@ -140,8 +140,16 @@ Status run_model(const ModelOptions& options) {
     return usage_error("--trace and --loaded-run belong to a recorded run; add --from FILE");
   if (!options.plot.empty()) {
     if (const Status named = check_plot_name(options.plot); !named) return named;
-    if (const Status free = OutputFile::check(options.plot, overwrite_if(options.force)); !free) return free;
   }
+  const bool is_file = options.pipeline.ends_with(".toml");
+  if (Status apart = check_outputs({{"--plot", options.plot}, {"--json", options.json.file}},
+                                   overwrite_if(options.force),
+                                   {{"PIPELINE", is_file ? options.pipeline : ""},
+                                    {"--from", options.from},
+                                    {"--trace", options.trace},
+                                    {"--beside", options.beside}});
+      !apart)
+    return apart;
   auto question = question_of(options);
   if (!question) return std::unexpected(question.error());
   model::Pipeline pipeline;

@@ -53,9 +53,10 @@ Status make_units_page(const ReportOptions& options, const nlohmann::json& statu
 
 Status make_report(const ReportOptions& options, const Interrupt& interrupt) {
   const Overwrite overwrite = overwrite_if(options.force);
+  std::vector<NamedPath> inputs;
   for (const std::string& record : options.records)
-    if (Status apart = check_outputs({{"-o", options.output}}, overwrite, {"RECORD", record}); !apart)
-      return apart;
+    inputs.push_back({"RECORD", record});
+  if (Status apart = check_outputs({{"-o", options.output}}, overwrite, inputs); !apart) return apart;
   const OutputOptions output{.overwrite = overwrite, .durable = false};
   std::vector<report::RunDocument> runs;
   for (const std::string& record : options.records) {

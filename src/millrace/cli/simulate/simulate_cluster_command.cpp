@@ -24,6 +24,7 @@ struct ClusterOptions {
 Status simulate_cluster_file(const ClusterOptions& options) {
   if (options.file.empty())
     return usage_error("a .toml file with [job] and [[machine]] is missing; give one");
+  if (Status apart = options.json.check({{"FILE", options.file}}); !apart) return apart;
   const auto text = read_text_file(options.file);
   if (!text) return std::unexpected(text.error());
   const auto cluster = model::parse_cluster_toml(*text, options.file);

@@ -50,6 +50,9 @@ Status run_simulate(const SimulateOptions& options) {
   if (options.pipeline.empty())
     return usage_error(
         "stages are missing; give them, such as 'load serial 0.5ms; work 4ms', or a .toml file");
+  const bool is_file = options.pipeline.ends_with(".toml");
+  if (Status apart = options.json.check({{"PIPELINE", is_file ? options.pipeline : ""}}); !apart)
+    return apart;
   const auto pipeline = model::load_pipeline(options.pipeline);
   if (!pipeline) return std::unexpected(pipeline.error());
   const auto cores = cores_of(options);

@@ -32,6 +32,7 @@ Status simulate_placement(const PlacementOptions& options) {
   }
   if (options.file.empty())
     return usage_error("a .toml file with a machine and its threads is missing; give one, or --paper");
+  if (Status apart = options.json.check({{"FILE", options.file}}); !apart) return apart;
   const auto text = read_text_file(options.file);
   if (!text) return std::unexpected(text.error());
   const auto families = machine::UnitFamilies::of_this_user();

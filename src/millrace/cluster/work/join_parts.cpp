@@ -1,6 +1,5 @@
 #include "millrace/cluster/work/join_parts.h"
 
-#include "millrace/base/check_outputs.h"
 #include "millrace/cluster/work/do_chunk.h"
 #include "millrace/cluster/work/make_plan.h"
 #include "millrace/cluster/work/part.h"
@@ -48,9 +47,8 @@ Status check_parts(const JobPlan& plan, const JoinPartsOptions& options) {
 
 Result<video::JoinedFile> join_parts(const JobPlan& plan, const JoinPartsOptions& options) {
   const std::string input = options.input.empty() ? plan.input : options.input;
-  for (std::int64_t chunk = 0; chunk < std::ssize(plan.chunks); ++chunk)
-    if (is_same_file(options.output, part_file(options.folder, chunk)))
-      return usage_error("{}: is one of the parts; choose another output", options.output);
+  if (is_part_name(options.output, plan, options.folder))
+    return usage_error("{}: is one of the parts; choose another output", options.output);
   if (Status joinable = video::check_joined_name(options.output); !joinable)
     return std::unexpected(joinable.error());
   if (Status whole = check_parts(plan, options); !whole) return std::unexpected(whole.error());

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -46,6 +47,21 @@ std::string part_file(const std::string& folder, std::int64_t chunk) {
 }
 std::string record_file(const std::string& folder, std::int64_t chunk) {
   return in_folder(folder, chunk, ".json");
+}
+
+bool is_part_name(const std::string& path, const JobPlan& plan, const std::string& folder) {
+  namespace fs = std::filesystem;
+  const auto real = [](const fs::path& name) {
+    std::error_code unknown;
+    return fs::weakly_canonical(fs::absolute(name, unknown), unknown);
+  };
+  if (path.empty() || path == "-") return false;
+  const fs::path place = real(path);
+  if (place.parent_path() != real(fs::path(folder) / place.filename()).parent_path()) return false;
+  for (std::int64_t chunk = 0; chunk < std::ssize(plan.chunks); ++chunk)
+    for (const std::string& name : {part_file("", chunk), record_file("", chunk)})
+      if (place.filename() == name) return true;
+  return false;
 }
 
 Status write_record(const PartRecord& record, const std::string& folder) {

@@ -16,6 +16,10 @@ namespace millrace::cluster {
 [[nodiscard]] std::string part_file(const std::string& folder, std::int64_t chunk);
 [[nodiscard]] std::string record_file(const std::string& folder, std::int64_t chunk);
 
+// Whether this path, links followed, is that of a part of the plan or of its record, even if it does not
+// exist.
+[[nodiscard]] bool is_part_name(const std::string& path, const JobPlan& plan, const std::string& folder);
+
 struct PartRecord {
   std::string plan;  // its id
   std::int64_t chunk = 0;

@@ -190,7 +190,7 @@ Result<std::string> output_pattern(const std::string& output, const std::string&
   return output + (output.ends_with('/') ? "" : "/") + "{stem}" + suffix;
 }
 
-Status check_distinct(std::span<const JobFiles> jobs) {
+Status check_distinct(std::span<const JobFiles> jobs, std::span<const NamedPath> also_read) {
   const bool pictures = std::ranges::any_of(jobs, [](const JobFiles& job) {
     return video::picture_sequence(job.input) || video::picture_sequence(job.output);
   });
@@ -201,6 +201,9 @@ Status check_distinct(std::span<const JobFiles> jobs) {
     inputs.add(jobs[j].input, j);
     if (pictures) input_pictures.add(jobs[j].input, j);
   }
+  FilesSeen others;
+  for (std::size_t i = 0; i < also_read.size(); ++i)
+    if (!also_read[i].path.empty() && also_read[i].path != "-") others.add(also_read[i].path, i);
   FilesSeen outputs;
   PicturesSeen output_pictures;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -213,6 +216,9 @@ Status check_distinct(std::span<const JobFiles> jobs) {
     if (inputs.find(output) || (pictures && input_pictures.find(output)))
       return usage_error("{}: is an input and the output of '{}'; choose another output", output,
                          jobs[j].input);
+    if (const auto other = others.find(output))
+      return usage_error("{}: is both {} and the output of '{}'; choose another output", output,
+                         also_read[*other].role, jobs[j].input);
     const auto met = pictures ? output_pictures.find(output) : std::nullopt;
     if (const auto other = met ? met : outputs.add(output, j))
       return usage_error("{}: would be the output of both '{}' and '{}'; put {{stem}}, {{dir}} or {{index}} "

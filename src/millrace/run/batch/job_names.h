@@ -1,6 +1,7 @@
 // Names of the inputs and outputs of a batch.
 #pragma once
 
+#include "millrace/base/check_outputs.h"
 #include "millrace/base/overwrite.h"
 #include "millrace/base/result.h"
 
@@ -37,7 +38,8 @@ struct JobFiles {
 };
 
 // Call before any job begins. Usage error if two jobs have the same output, if an output is the input of any
-// job, or for standard output.
-[[nodiscard]] Status check_distinct(std::span<const JobFiles> jobs);
+// job or one of `also_read`, or for standard output.
+[[nodiscard]] Status check_distinct(std::span<const JobFiles> jobs,
+                                    std::span<const NamedPath> also_read = {});
 
 }  // namespace millrace::run

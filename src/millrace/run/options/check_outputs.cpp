@@ -1,6 +1,5 @@
 #include "millrace/run/options/check_outputs.h"
 
-#include "millrace/base/check_outputs.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/video/sequence_writer.h"
 #include "millrace/video/writer.h"
@@ -31,6 +30,11 @@ Status check_pictures(std::span<const NamedPath> inputs, std::span<const NamedPa
 
 }  // namespace
 
+NamedPath pipeline_file(const std::string& pipeline) {
+  const bool is_file = !pipeline.starts_with('@') && pipeline.ends_with(".toml");
+  return {"PIPELINE", is_file ? pipeline : ""};
+}
+
 Status check_outputs(const RunOptions& options) {
   const bool makes_video = !options.measure && !options.count;
   if (makes_video && options.output.empty())
@@ -40,21 +44,16 @@ Status check_outputs(const RunOptions& options) {
         "-o -: standard output is a terminal, which cannot show video; give -o FILE, or a pipe "
         "as in -o - | ffplay -");
   const bool writes_video = makes_video && options.output != "null";
-  const std::array<NamedPath, 2> inputs{{{"INPUT", options.input}, {"SECOND", options.second}}};
+  const std::array<NamedPath, 3> inputs{
+      {{"INPUT", options.input}, {"SECOND", options.second}, pipeline_file(options.pipeline)}};
   const std::array<NamedPath, 4> outputs{{{"-o", writes_video ? options.output : ""},
                                           {"--json", options.json},
                                           {"--report", options.report},
                                           {"--trace", options.trace}}};
   if (Status apart = check_pictures(inputs, outputs); !apart) return apart;
   const NamedPath first_file = {"-o", writes_video ? video::first_file_of(options.output) : ""};
-  for (const NamedPath& input : inputs) {
-    if (input.role == "SECOND" && input.path.empty()) continue;
-    if (Status possible = millrace::check_outputs({first_file, outputs[1], outputs[2], outputs[3]},
-                                                  overwrite_if(options.force), input);
-        !possible)
-      return possible;
-  }
-  return {};
+  return millrace::check_outputs({first_file, outputs[1], outputs[2], outputs[3]},
+                                 overwrite_if(options.force), inputs);
 }
 
 }  // namespace millrace::run
