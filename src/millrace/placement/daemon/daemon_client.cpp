@@ -12,12 +12,16 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <fcntl.h>
+#include <optional>
 #include <poll.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 namespace millrace::placement {
@@ -37,15 +41,31 @@ bool wait_for(int socket, short what, std::chrono::milliseconds patience) {
   }
 }
 
-Result<Descriptor> connect_to(const std::string& path) {
+// Waits while the queue of the daemon is full, as during a flood of connections. Returns nothing if no daemon
+// listens there.
+Result<std::optional<Descriptor>> connect_to(const std::string& path, std::chrono::milliseconds patience) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
     return usage_error("the path of a socket has at most {} bytes: {}", sizeof address.sun_path - 1, path);
   std::ranges::copy(path, address.sun_path);
-  auto socket = Descriptor::owned(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return failure("no daemon answers at {}: {}", path, system_reason(errno));
+  auto socket = Descriptor::owned(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto end = std::chrono::steady_clock::now() + patience;
+  int error = 0;
+  do {
+    constexpr std::int64_t us_in_second = 1'000'000;
+    const auto left = std::chrono::ceil<std::chrono::microseconds>(end - std::chrono::steady_clock::now());
+    const std::int64_t left_us = std::max<std::int64_t>(1, left.count());  // 0 would mean no limit
+    const timeval limit{.tv_sec = left_us / us_in_second, .tv_usec = left_us % us_in_second};
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    const bool connected =
+        ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    error = connected ? 0 : errno;
+  } while (error == EINTR);
+  if (error == ENOENT || error == ECONNREFUSED) return std::nullopt;
+  if (error == EAGAIN) return failure("the daemon at {} is too busy to answer: try again later", path);
+  if (error != 0) return failure("cannot connect to the daemon at {}: {}", path, system_reason(error));
+  fcntl(socket.get(), F_SETFL, O_NONBLOCK);
   const auto peer = peer_of(socket.get());
   if (!peer || (peer->user != 0 && peer->user != geteuid()))
     return failure("{} belongs to user {}: it is not asked", path, peer ? peer->user : 0);
@@ -55,20 +75,24 @@ Result<Descriptor> connect_to(const std::string& path) {
 }  // namespace
 
 Result<DaemonClient> DaemonClient::connect(const std::string& socket, std::chrono::milliseconds patience) {
-  std::vector<std::string> paths;
-  if (!socket.empty()) {
-    paths.push_back(socket);
-  } else {
-    for (const bool of_user : {true, false})
-      if (auto path = daemon_socket(of_user)) paths.push_back(std::move(*path));
-  }
+  std::vector<Result<std::string>> paths;
+  if (!socket.empty())
+    paths.emplace_back(socket);
+  else
+    paths = {daemon_socket(true), daemon_socket(false)};
   Error first;
-  for (const std::string& path : paths) {
-    auto connected = connect_to(path);
-    if (connected) return DaemonClient(std::move(*connected), patience);
-    if (first.message.empty()) first = connected.error();
+  std::string absent;
+  for (const auto& path : paths) {
+    auto connected =
+        path ? connect_to(*path, patience) : Result<std::optional<Descriptor>>(std::unexpected(path.error()));
+    if (connected && *connected) return DaemonClient(std::move(**connected), patience);
+    if (connected)
+      absent += (absent.empty() ? "" : " or ") + *path;
+    else if (first.message.empty())
+      first = connected.error();
   }
-  return failure("{}; start one: millrace daemon --user", first.message);
+  if (!first.message.empty()) return std::unexpected(first);
+  return failure("no daemon answers at {}; start one: millrace daemon --user", absent);
 }
 
 Status DaemonClient::send(const std::string& line, const Descriptor& process) {

@@ -21,7 +21,8 @@
 namespace millrace::placement {
 namespace {
 
-constexpr int backlog = 128;
+// The most that Linux allows by default. While it is full, further clients wait outside in no order.
+constexpr int backlog = 4096;
 constexpr std::size_t most_accepted_at_once = 64;
 constexpr std::int64_t rest_without_descriptors_ns = 100'000'000;
 // The one key in `accepting_`, which is not per user.
@@ -84,8 +85,10 @@ std::optional<uid_t> LineServer::let_one_in() {
   const auto peer = peer_of(socket.get());
   const auto of_user = std::ranges::count_if(
       connections_, [&](const auto& entry) { return peer && entry.second.peer.user == peer->user; });
-  if (peer && connections_.size() < limits_.connections &&
-      of_user < static_cast<std::ptrdiff_t>(limits_.for_user) && !closer_.is_full(peer->user)) {
+  // Other users together must not be able to keep root out.
+  const bool has_room = connections_.size() < limits_.connections || (peer && peer->user == 0);
+  if (peer && has_room && of_user < static_cast<std::ptrdiff_t>(limits_.for_user) &&
+      !closer_.is_full(peer->user)) {
     const int number = socket.get();
     connections_[number] = Connection{.socket = std::move(socket), .peer = *peer};
     return peer->user;
