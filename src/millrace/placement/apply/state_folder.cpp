@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* temporary = "/tmp";
 
-constexpr const char* advice = "remove it, or set XDG_RUNTIME_DIR";
+constexpr const char* advice = "let its owner or root remove it, or set XDG_RUNTIME_DIR";
 
 // True if only this user may add files to the folder or remove them.
 bool is_ours_alone(const char* path) {
@@ -37,20 +37,7 @@ Result<StateFolder> StateFolder::open(const std::filesystem::path& path) {
   return StateFolder(std::move(*folder), path);
 }
 
-Result<StateFolder> StateFolder::of_this_user() {
-  const std::filesystem::path usual = usual_path();
-  auto folder = open(usual);
-  if (folder || usual.parent_path() != temporary) return folder;
-  // A user who takes the name must not be able to keep this user from running anything.
-  std::string name = usual.string() + "-XXXXXX";
-  if (mkdtemp(name.data()) == nullptr) return folder;
-  auto own = open(name);
-  if (own)
-    own->refused_ = folder.error().message;
-  else
-    rmdir(name.c_str());
-  return own;
-}
+Result<StateFolder> StateFolder::of_this_user() { return open(usual_path()); }
 
 StateFolder::~StateFolder() {
   // Fails if others still use it.

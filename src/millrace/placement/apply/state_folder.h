@@ -5,7 +5,6 @@
 #include "millrace/base/result.h"
 
 #include <filesystem>
-#include <string>
 #include <utility>
 
 namespace millrace::placement {
@@ -16,8 +15,8 @@ namespace millrace::placement {
 class StateFolder {
  public:
   // Opens millrace/ under $XDG_RUNTIME_DIR if that belongs to this user alone; otherwise /run/millrace for
-  // root and /tmp/millrace-UID for others. It is created if missing. If another user owns the name in /tmp, a
-  // new folder with an unpredictable name is made, and refused() explains it. Fails if no folder can be made.
+  // root and /tmp/millrace-UID for others. It is created if missing. Fails if it cannot be made or used, for
+  // example because another user owns that name in /tmp: a later process would not find any other folder.
   [[nodiscard]] static Result<StateFolder> of_this_user();
   // Opens the folder with this name, and creates it if missing. Fails with the reason if it is not this
   // user's.
@@ -28,7 +27,6 @@ class StateFolder {
   void swap(StateFolder& other) noexcept {
     std::swap(folder_, other.folder_);
     path_.swap(other.path_);
-    refused_.swap(other.refused_);
   }
   // Removes the folder if it is empty.
   ~StateFolder();
@@ -36,8 +34,6 @@ class StateFolder {
   [[nodiscard]] int descriptor() const { return folder_.get(); }
   // For messages.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // One line that says why the usual folder is not used; "" if it is used.
-  [[nodiscard]] const std::string& refused() const { return refused_; }
 
  private:
   StateFolder(Descriptor folder, std::filesystem::path path)
@@ -45,7 +41,6 @@ class StateFolder {
 
   Descriptor folder_;
   std::filesystem::path path_;
-  std::string refused_;
 };
 
 }  // namespace millrace::placement

@@ -60,7 +60,6 @@ Journal begin_journal(std::vector<std::string>& notes) {
   }
   auto folder = StateFolder::of_this_user();
   if (!folder) return Journal::refusing(folder.error());
-  if (!folder->refused().empty()) notes.push_back(folder->refused());
   restore_left_behind(*folder);
   auto journal = Journal::begin(std::move(*folder));
   return journal ? std::move(*journal) : Journal::refusing(journal.error());
