@@ -79,9 +79,9 @@ bool GroupWitness::saw(int signal, pid_t sender, std::int64_t taken_ns) {
   // A limit, in case the witness is stopped as well.
   constexpr std::int64_t longest_ns = 1'000'000'000;
   constexpr int pause_ms = 1;
-  const std::int64_t begun_ns = now_ns();
+  const bool is_merged = signal < SIGRTMIN;  // all real-time signals arrive
   while (true) {
-    const std::int64_t waited_ns = now_ns() - begun_ns;
+    const std::int64_t waited_ns = now_ns() - taken_ns;
     const bool has_told = waited_ns >= longest_ns || (waited_ns >= sending_ns && !is_behind(signal));
     read_seen();
     const auto found = std::ranges::find_if(
@@ -89,7 +89,8 @@ bool GroupWitness::saw(int signal, pid_t sender, std::int64_t taken_ns) {
     const bool seen = found != seen_.end();
     if (seen) seen_.erase(found);
     if (seen || has_told) {
-      std::erase_if(seen_, [&](const Seen& one) { return one.signal == signal && one.time_ns < taken_ns; });
+      if (is_merged)
+        std::erase_if(seen_, [&](const Seen& one) { return one.signal == signal && one.time_ns < taken_ns; });
       return seen;
     }
     pollfd more{.fd = told_.get(), .events = POLLIN, .revents = 0};

@@ -29,7 +29,8 @@ class GroupWitness {
   // True if a signal from `sender` that this process received also reached the witness. Waits until the
   // witness has reported everything it received. taken_ns: the time just before the signal was taken, on the
   // clock of now_ns(). Signals of the same number that the witness had received by then were merged into this
-  // one.
+  // one, unless they are real-time signals. Take all signals that wait before you ask: only the first of them
+  // takes time.
   [[nodiscard]] bool saw(int signal, pid_t sender, std::int64_t taken_ns);
 
  private:

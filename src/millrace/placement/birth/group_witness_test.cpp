@@ -72,7 +72,7 @@ TEST(GroupWitness, ThatIsSlowToTellIsWaitedFor) {
 // Waits until the witness has reported everything it received.
 bool has_told(const GroupWitness& witness) {
   return eventually([&] {
-    if (is_pending(witness.process(), SIGUSR1)) return false;
+    if (is_pending(witness.process(), SIGUSR1) || is_pending(witness.process(), SIGRTMIN)) return false;
     return read_task_stat(witness.process(), witness.process())->state == 'S';
   });
 }
@@ -92,6 +92,42 @@ TEST(GroupWitness, SignalsThatCameAsOneAreAnsweredForAsOne) {
     kill(getpid(), SIGUSR1);
     taken_ns = now_ns();
     return signals.take() && !witness->saw(SIGUSR1, getpid(), taken_ns);
+  }));
+}
+
+// Real-time signals queue.
+TEST(GroupWitness, EachRealTimeSignalToTheGroupIsSeenHoweverManyWait) {
+  EXPECT_TRUE(in_a_group_of_its_own([] {
+    constexpr int many = 100;
+    ForwardedSignals signals;
+    auto witness = GroupWitness::start();
+    if (!witness) return false;
+    for (int i = 0; i < many; ++i)
+      kill(0, SIGRTMIN);
+    if (!has_told(*witness)) return false;
+    for (int i = 0; i < many; ++i) {
+      const std::int64_t taken_ns = now_ns();
+      if (!signals.take() || !witness->saw(SIGRTMIN, getpid(), taken_ns)) return false;
+    }
+    kill(getpid(), SIGRTMIN);
+    const std::int64_t taken_ns = now_ns();
+    return signals.take() && !witness->saw(SIGRTMIN, getpid(), taken_ns);
+  }));
+}
+
+TEST(GroupWitness, SignalsThatWaitTogetherAreAnsweredForTogether) {
+  EXPECT_TRUE(in_a_group_of_its_own([] {
+    constexpr int many = 100;
+    constexpr std::int64_t longest_ns = 500'000'000;  // one by one they would take a second
+    ForwardedSignals signals;
+    auto witness = GroupWitness::start();
+    if (!witness) return false;
+    for (int i = 0; i < many; ++i)
+      kill(getpid(), SIGRTMIN);
+    const std::int64_t taken_ns = now_ns();
+    for (int i = 0; i < many; ++i)
+      if (!signals.take() || witness->saw(SIGRTMIN, getpid(), taken_ns)) return false;
+    return now_ns() - taken_ns < longest_ns;
   }));
 }
 

@@ -504,8 +504,11 @@ void Run::oversee(Follower* follower, pid_t process) {
     poll(ready.data(), ready.size(), static_cast<int>(wait_ms));
     if (ready[1].revents != 0) return;
     if (!guardian_ && now_ns() - begun_ns_ >= guardian_after_ns) ensure_guardian_or_change_nothing();
+    std::vector<std::pair<signalfd_siginfo, std::int64_t>> taken;
     for (std::int64_t taken_ns = now_ns(); const auto signal = signals_.take(); taken_ns = now_ns())
-      if (!pass_on(*signal, taken_ns)) return;
+      taken.emplace_back(*signal, taken_ns);
+    for (const auto& [signal, taken_ns] : taken)
+      if (!pass_on(signal, taken_ns)) return;
     const std::int64_t now = now_ns();
     if (follower != nullptr && births_->has_handed_over(*follower, now)) {
       begin_polling();
