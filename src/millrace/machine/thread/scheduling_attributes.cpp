@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <linux/sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 namespace millrace::machine {
@@ -231,7 +232,12 @@ Status hand_down_scheduling(pid_t thread) {
   auto own = read_attributes(0);
   if (!own) return std::unexpected(own.error());
   if (slice_of(*own) == default_slice_ns()) own->runtime = 0;
-  if (syscall(SYS_sched_setattr, thread, &*own, 0) == 0) return {};
+  // Real-time classes keep a nice value for later, which sched_setattr() does not set.
+  errno = 0;
+  const int nice = getpriority(PRIO_PROCESS, 0);
+  if (syscall(SYS_sched_setattr, thread, &*own, 0) == 0 &&
+      (errno != 0 || setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice) == 0))
+    return {};
   return failure("class {} and nice value {} cannot be handed down to thread {}: {} (CAP_SYS_NICE?)",
                  name_of(class_of(own->policy)), own->nice, thread, system_reason(errno));
 }
