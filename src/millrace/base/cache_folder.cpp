@@ -1,6 +1,9 @@
 #include "millrace/base/cache_folder.h"
 
+#include "millrace/base/printable.h"
+
 #include <cstdlib>
+#include <system_error>
 
 namespace millrace {
 namespace {
@@ -17,7 +20,13 @@ std::filesystem::path absolute_from_environment(const char* variable) {
 Result<std::filesystem::path> cache_folder() {
   if (const auto cache = absolute_from_environment("XDG_CACHE_HOME"); !cache.empty())
     return cache / "millrace";
-  if (const auto home = absolute_from_environment("HOME"); !home.empty()) return home / ".cache" / "millrace";
+  const auto home = absolute_from_environment("HOME");
+  std::error_code error;
+  // Users of services have a HOME that is missing on purpose, so nothing may create it.
+  if (!home.empty() && std::filesystem::status(home, error).type() == std::filesystem::file_type::not_found)
+    return failure("no folder for caches: HOME is '{}', which does not exist; set XDG_CACHE_HOME",
+                   printable(home.string()));
+  if (!home.empty()) return home / ".cache" / "millrace";
   return failure("no folder for caches is known; set XDG_CACHE_HOME or HOME to an absolute path");
 }
 

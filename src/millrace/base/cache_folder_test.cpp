@@ -32,11 +32,12 @@ TEST_P(CacheFolderTest, follows_the_xdg_base_directories) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Environments, CacheFolderTest,
-                         testing::Values(Environment{"/somewhere", "/home/a", "/somewhere/millrace"},
+                         testing::Values(Environment{"/somewhere", "/usr", "/somewhere/millrace"},
                                          Environment{"/somewhere", std::nullopt, "/somewhere/millrace"},
-                                         Environment{"relative", "/home/a", "/home/a/.cache/millrace"},
-                                         Environment{"", "/home/a", "/home/a/.cache/millrace"},
-                                         Environment{std::nullopt, "/home/a", "/home/a/.cache/millrace"},
+                                         Environment{"relative", "/usr", "/usr/.cache/millrace"},
+                                         Environment{"", "/usr", "/usr/.cache/millrace"},
+                                         Environment{std::nullopt, "/usr", "/usr/.cache/millrace"},
+                                         Environment{std::nullopt, "/usr/there/is/none", ""},
                                          Environment{std::nullopt, "relative", ""},
                                          Environment{std::nullopt, std::nullopt, ""}));
 

@@ -157,6 +157,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
 
         def prepare(scheduler, priority):
             libc = ctypes.CDLL(None)
+            os.nice(3)
             libc.prctl(1, int(signal.SIGTERM), 0, 0, 0)
             libc.prctl(36, 1, 0, 0, 0)
             for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
@@ -172,6 +173,13 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
             for birth in ("auto", "shim", "poll"):
                 done = self.run_exec("--quiet", "--birth", birth, "--", sys.executable, "-c", script, **options)
                 self.assertEqual(done.stdout, expected, f"{birth}: {done.stderr}")
+
+    def test_a_home_that_does_not_exist_is_not_made(self):
+        missing = os.path.join(self.folder.name, "missing")
+        del self.environment["XDG_CACHE_HOME"]
+        self.environment["HOME"] = os.path.join(missing, "home")
+        self.assertEqual(self.run_exec("--quiet", "--", "true").returncode, 0)
+        self.assertFalse(os.path.exists(missing))
 
     def test_a_program_dies_with_its_parent_where_that_was_asked_for(self):
         script = f"setpriv --pdeathsig KILL {MILLRACE} exec --quiet -- sh -c 'echo $$; exec sleep 60' & wait"
