@@ -570,6 +570,16 @@ class Program(unittest.TestCase):
             self.refused(2, "the name is too long", *words, str(self.folder / ("a" * 300 + ".mkv")))
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_encoder_options_inside_of_others_are_not_ignored(self):
+        video = str(self.folder / "out.mkv")
+        for codec, option in (("h264", "x264-params"), ("h265", "x265-params")):
+            words = "run", "blur", "test:64x48@5", "-o", video, "--codec", codec, "-q", "-y", "--encoder-options"
+            for wrong in "nope=3", "keyint=abc":
+                with self.subTest(option=option, wrong=wrong):
+                    self.refused(2, "does not take an option of yours", *words, f"{option}={wrong}")
+            done = run(*words, f"{option}=keyint=2")
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+
     def test_damage_stops_the_run_or_is_skipped_and_told(self):
         whole = run("run", "crop(1)", "test:32x32@6", "-o", "-").stdout
         damaged = self.folder / "damaged.y4m"

@@ -86,7 +86,8 @@ Status check_size(std::string_view output, const Codec& codec, const FrameFormat
       (format.width % chroma_step_x(format.chroma) != 0 || format.height % chroma_step_y(format.chroma) != 0))
     return usage_error("{}: {} with this chroma cannot take the odd size of {}; use {}", output, codec.title,
                        to_string(format), instead);
-  if (halves && (format.width > 16384 || format.height > 16384))
+  const bool has_limit = halves || codec.codec == VideoCodec::vp9;
+  if (has_limit && (format.width > 16384 || format.height > 16384))
     return usage_error("{}: {} cannot take {}, 16384 samples a side are the most; use {}", output,
                        codec.title, to_string(format), instead);
   if (codec.codec == VideoCodec::av1 && (format.width < 64 || format.height < 64))

@@ -3,6 +3,8 @@
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/on_demand/on_demand.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstdio>
 #include <set>
@@ -42,12 +44,21 @@ bool is_of_parts(std::string_view format) {
   return names(" segment") || names(" fragment") || names(" section");
 }
 
+// Whether the message says that an encoder goes on without an option inside of -params. FFmpeg only warns.
+bool is_of_unused_option(std::string_view format) {
+  constexpr std::array<std::string_view, 3> starts{"Error parsing option ",
+                                                   "Unknown option: ", "Invalid value for "};
+  return std::ranges::any_of(starts, [format](std::string_view start) { return format.starts_with(start); });
+}
+
 void hear(void* speaker, int level, const char* format, va_list arguments) {
   const bool concealed = std::string_view(format).starts_with("concealing ");
   const bool left_out = is_of_parts(format);
-  if (speaker == nullptr || (level > AV_LOG_ERROR && !concealed && !left_out)) return;
+  const bool unused_option = is_of_unused_option(format);
+  if (speaker == nullptr || (level > AV_LOG_ERROR && !concealed && !left_out && !unused_option)) return;
   const AVClass* kind = *static_cast<const AVClass* const*>(speaker);
-  FfmpegMessages::Message message{.concealed = concealed, .left_out = left_out};
+  FfmpegMessages::Message message{
+      .concealed = concealed, .left_out = left_out, .unused_option = unused_option};
   void* listener = nullptr;
   if (kind == avcodec_get_class()) {
     const auto* decoder = static_cast<const AVCodecContext*>(speaker);
@@ -83,7 +94,7 @@ std::vector<FfmpegMessages::Message> FfmpegMessages::take() {
 
 void FfmpegMessages::add(Message message) {
   const std::scoped_lock lock(mutex_);
-  if (!messages_.empty() && messages_.back().at == message.at) {
+  if (!message.unused_option && !messages_.empty() && messages_.back().at == message.at) {
     messages_.back().concealed = messages_.back().concealed || message.concealed;
     return;
   }

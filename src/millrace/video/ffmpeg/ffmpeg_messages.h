@@ -11,16 +11,17 @@
 
 namespace millrace::video {
 
-// From construction to destruction, collects the errors of the decoders and demuxers whose `opaque` points to
+// From construction to destruction, collects the errors of the codecs and demuxers whose `opaque` points to
 // it, from any thread. FFmpeg has a single log callback per process, so this module prints nothing while it
 // reads videos.
 class FfmpegMessages {
  public:
   struct Message {
-    std::int64_t at = 0;     // decoder: packet number, by reordered_opaque; demuxer: position in the file
-    bool concealed = false;  // decoder: part of the picture is concealed
-    bool left_out = false;   // demuxer: part of a playlist is not read
-    std::string text;        // one line
+    std::int64_t at = 0;         // decoder: packet number, by reordered_opaque; demuxer: position in the file
+    bool concealed = false;      // decoder: part of the picture is concealed
+    bool left_out = false;       // demuxer: part of a playlist is not read
+    bool unused_option = false;  // encoder: an option of the user's was ignored
+    std::string text;            // one line
   };
 
   FfmpegMessages();

@@ -162,7 +162,15 @@ class FfmpegWriter final : public FrameWriter {
     encoder_->thread_count = options.encoder_threads;
     if ((muxer_->oformat->flags & AVFMT_GLOBALHEADER) != 0) encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     set_up(*choice.codec, choice, options);
+    FfmpegMessages messages;
+    encoder_->opaque = &messages;
     const int opened = avcodec_open2(encoder_.get(), codec, nullptr);
+    encoder_->opaque = nullptr;
+    for (const FfmpegMessages::Message& message : messages.take())
+      if (message.unused_option)
+        return usage_error(
+            "{}: the encoder {} does not take an option of yours ({}); correct or leave it out", name(),
+            choice.codec->encoder, message.text);
     if (opened < 0)
       return usage_error(
           "{}: the encoder {} does not take {} with these options ({}); use .y4m, or other options", name(),
@@ -223,6 +231,9 @@ class FfmpegWriter final : public FrameWriter {
       if (const std::string hdr = options.properties ? x265_words(*options.properties) : ""; !hdr.empty())
         words += ":" + hdr;
       if (options.encoder_threads == 1) words += ":pools=none:frame-threads=1";
+      // The user's words come last, so that they count. FFmpeg would let them replace all others.
+      for (const auto& [name, value] : options.encoder_options)
+        if (name == "x265-params") words += ":" + value;
       set("x265-params", words);
       break;
     }
@@ -234,7 +245,7 @@ class FfmpegWriter final : public FrameWriter {
       break;
     }
     for (const auto& [name, value] : options.encoder_options)
-      set(name.c_str(), value);
+      if (codec.codec != VideoCodec::h265 || name != "x265-params") set(name.c_str(), value);
     if (codec.codec == VideoCodec::h264) keep_to_avx2(options);
   }
 
