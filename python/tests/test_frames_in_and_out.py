@@ -29,9 +29,21 @@ class MadeVideos(unittest.TestCase):
         return path
 
 
+class ByNumber(MadeVideos):
+    def test_each_frame_is_that_of_the_iteration(self):
+        for name, *words in (("b.ts", "-c:v", "libx264", "-g", "12", "-bf", "3"), ("two.ts", "-c:v", "mpeg2video", "-bf", "2"),
+                             ("two.mpg", "-c:v", "mpeg2video", "-bf", "2"), ("b.mp4", "-c:v", "libx264", "-g", "12", "-bf", "3")):
+            with self.subTest(name), mr.open(self.made(name, *words)) as video:
+                frames = list(video)
+                self.assertEqual(len(video), len(frames))
+                for number in *range(50, 75), -1:
+                    np.testing.assert_array_equal(video[number].luma, frames[number].luma)
+                self.assertEqual([one.timestamp for one in video[-2:]], [one.timestamp for one in frames[-2:]])
+
+
 class BySeconds(MadeVideos):
     def test_a_float_gives_the_frame_of_that_time(self):
-        for name in "in.mp4", "in.mkv", "in.y4m":
+        for name in "in.mp4", "in.mkv", "in.ts", "in.y4m":
             with self.subTest(name), mr.open(self.made(name)) as video:
                 frames = [one.luma for one in video]
                 for number in range(len(frames)):

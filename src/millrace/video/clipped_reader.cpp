@@ -98,7 +98,7 @@ class ClippedReader final : public FrameReader {
   [[nodiscard]] Result<std::optional<Frame>> first() {
     Result<std::optional<Frame>> frame = read();
     if (!frame || !*frame) return frame;
-    const std::int64_t origin = time_;
+    const std::int64_t origin = origin_ = time_;
     const auto units = [&](std::int64_t micros) { return origin + rescaled(micros, AV_TIME_BASE_Q, unit_); };
     if (clip_.end) end_ = units(*clip_.end);
     if (clip_.start) start_ = units(*clip_.start);
@@ -113,10 +113,14 @@ class ClippedReader final : public FrameReader {
     const std::int64_t start = origin + shift_;
     // Reads through a short distance instead of seeking, because keyframe indices are not always right.
     const bool far = rescaled(shift_, unit_, AV_TIME_BASE_Q) > 2 * AV_TIME_BASE;
-    if (far && reader_->seek(start)) {
-      frame = read();
-      const bool too_late = frame && (!*frame || time_ > start);
-      if (too_late && reader_->seek(origin)) frame = read();
+    const bool sought = far && reader_->seek(start);
+    if (sought) frame = read();
+    // Without a timestamp, the place of the frame shows only when the video is read from its start.
+    if (sought && (!frame || !*frame || !(*frame)->timestamp || time_ > start)) {
+      if (reader_->seek(origin))
+        frame = read();
+      else if (frame)
+        return failure("{}: cannot be read again from its start", name_);
     }
     while (frame && *frame && is_before(start))
       frame = read();
@@ -135,7 +139,7 @@ class ClippedReader final : public FrameReader {
         "{}: has no frame in the part that is asked for: {} frames a second, the last one read is at "
         "{:.3f} s; choose an earlier --start, or a later --end",
         name_, static_cast<double>(format().rate_numerator) / format().rate_denominator,
-        static_cast<double>(time_) * av_q2d(unit_));
+        static_cast<double>(time_ - origin_) * av_q2d(unit_));
   }
 
   [[nodiscard]] std::nullopt_t end_at(std::int64_t time) {
@@ -158,7 +162,8 @@ class ClippedReader final : public FrameReader {
   std::string name_;
   AVRational unit_;  // of time, in seconds
   std::int64_t time_ = 0;
-  std::int64_t last_ = 0;  // time of the last frame delivered
+  std::int64_t origin_ = 0;  // time of the first frame of the video
+  std::int64_t last_ = 0;    // time of the last frame delivered
   std::int64_t last_duration_ = 0;
   std::int64_t shift_ = 0;
   std::optional<std::int64_t> start_;

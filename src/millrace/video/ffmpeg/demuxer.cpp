@@ -145,13 +145,63 @@ Demuxer::Read Demuxer::read() {
 bool Demuxer::seek(std::int64_t time) {
   if (elementary_ || !bridge_.file().is_regular()) return false;
   if ((container_->iformat->flags & AVFMT_TS_DISCONT) != 0 && !has_one_clock()) return read_through(time);
-  if (av_seek_frame(container_.get(), stream_->index, time, AVSEEK_FLAG_BACKWARD) < 0) {
+  if (!seek_container(time)) {
     if (has_one_clock_) return read_through(time);
     go_back();
     return false;
   }
+  if (finds_key_before(time)) return true;
+  // A container without an index is searched by its clock, so the search may end between two keyframes.
+  const std::int64_t begin = first_time_.value_or(time);
+  std::int64_t back =
+      std::max<std::int64_t>(1, av_rescale_q(AV_TIME_BASE / 2, AV_TIME_BASE_Q, stream_->time_base));
+  constexpr int most_steps = 30;  // the last one is of years
+  for (int step = 0; step<most_steps&& static_cast<__int128>(time) - back> begin; ++step) {
+    if (seek_container(time - back) && finds_key_before(time)) return true;
+    back *= 2;
+  }
+  return begin_again();
+}
+
+bool Demuxer::seek_container(std::int64_t time) {
+  if (av_seek_frame(container_.get(), stream_->index, time, AVSEEK_FLAG_BACKWARD) < 0) return false;
   forget_place(time);
   return true;
+}
+
+// Reads ahead to the next keyframe, if it is shown at `time` or before. Otherwise returns false, at any
+// position.
+bool Demuxer::finds_key_before(std::int64_t time) {
+  for (;;) {
+    ahead_.clear();
+    read_ahead();
+    const Read& last = ahead_.back();
+    if (last.outcome == Outcome::end) return false;
+    const AVPacket& packet = *last.packet;
+    const std::int64_t decoded = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
+    const std::int64_t shown = latest_shown(packet);
+    if ((packet.flags & AV_PKT_FLAG_KEY) != 0 && shown != AV_NOPTS_VALUE && shown <= time) return true;
+    if (decoded != AV_NOPTS_VALUE && decoded > time) return false;
+  }
+}
+
+// The time at which the packet's picture is shown, or a later time if the file does not tell; AV_NOPTS_VALUE
+// if unknown. MPEG streams leave out the times of some packets, and a decoder needs one to time the others.
+std::int64_t Demuxer::latest_shown(const AVPacket& packet) const {
+  if (packet.pts != AV_NOPTS_VALUE || packet.dts == AV_NOPTS_VALUE) return packet.pts;
+  if ((container_->iformat->flags & AVFMT_TS_DISCONT) != 0) return AV_NOPTS_VALUE;
+  const int delay = stream_->codecpar->video_delay;
+  return delay > 0 ? packet.dts + (delay + 1) * packet.duration : packet.dts;
+}
+
+// Returns to the first packet. Opens the file again, because not every container can be searched for its
+// start.
+bool Demuxer::begin_again() {
+  forget_place(0);
+  clock_ = {};
+  sought_time_.reset();
+  go_back();
+  return !unreadable_;
 }
 
 void Demuxer::forget_place(std::int64_t time) {
@@ -206,7 +256,7 @@ bool Demuxer::read_through(std::int64_t time) {
     if (last.outcome == Outcome::end) break;
     const AVPacket& packet = *last.packet;
     const std::int64_t decoded = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
-    const std::int64_t shown = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
+    const std::int64_t shown = latest_shown(packet);
     if (decoded != AV_NOPTS_VALUE && decoded > time) break;
     bytes += static_cast<std::size_t>(packet.size);
     if ((packet.flags & AV_PKT_FLAG_KEY) == 0 || shown == AV_NOPTS_VALUE || shown > time) continue;
@@ -298,6 +348,7 @@ void Demuxer::read_ahead() {
   if (next.outcome == Outcome::packet) {
     ++packets_;
     ++packets_since_seek_;
+    if (!first_time_ && packet->dts != AV_NOPTS_VALUE) first_time_ = packet->dts;
     if (placed) bytes_read_ = packet->pos + packet->size;
     if ((packet->flags & AV_PKT_FLAG_CORRUPT) != 0) next.damage = "the data is incomplete";
     next.packet = std::move(packet);

@@ -36,8 +36,8 @@ class Demuxer {
   // Returns the next packet of the video, even if it is damaged.
   [[nodiscard]] Read read();
 
-  // Seeks to a keyframe that is decoded at `time` or before, in units of the stream, according to the file.
-  // Returns false, with nothing changed, if that is impossible.
+  // Seeks to a keyframe that is shown at `time` or before, in units of the stream, according to the file; to
+  // the start if there is none. Returns false, with nothing changed, if that is impossible.
   [[nodiscard]] bool seek(std::int64_t time);
   // Estimates the number of video packets from the part read so far. Interlaced H.264 may have two packets
   // per frame. None for pipes, for files that grew since they were opened, and after seek().
@@ -82,6 +82,10 @@ class Demuxer {
   [[nodiscard]] std::optional<std::int64_t> time_of_next(int stream);
   [[nodiscard]] bool has_one_clock();
   [[nodiscard]] bool read_through(std::int64_t time);
+  [[nodiscard]] bool seek_container(std::int64_t time);
+  [[nodiscard]] bool finds_key_before(std::int64_t time);
+  [[nodiscard]] std::int64_t latest_shown(const AVPacket& packet) const;
+  [[nodiscard]] bool begin_again();
   void forget_place(std::int64_t time);
   [[nodiscard]] bool may_do_without_side() const;
   [[nodiscard]] bool has_all_video() const;
@@ -101,6 +105,7 @@ class Demuxer {
   bool has_checksums_ = false;               // FFV1 only: set at the first packet with valid checksums
   std::size_t packets_ = 0;                  // read so far
   std::size_t packets_since_seek_ = 0;       // read since the last seek
+  std::optional<std::int64_t> first_time_;   // decoding time of the first packet read
   std::optional<std::int64_t> sought_time_;  // target of the last successful seek
   std::optional<Error> unreadable_;          // why no program can read the file
   std::optional<std::int64_t> last_dts_;     // of the last packet read

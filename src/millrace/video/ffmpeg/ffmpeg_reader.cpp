@@ -100,7 +100,8 @@ class FfmpegReader final : public FrameReader {
   void cancel() override { demuxer_->cancel(); }
 
   [[nodiscard]] bool seek(std::int64_t time) override {
-    if (failed_ || !format_.has_timestamps() || !demuxer_->seek(time)) return false;
+    if (!format_.has_timestamps() || demuxer_->read_error() || !demuxer_->seek(time)) return false;
+    failed_.reset();
     before_ = losses();
     decoder_.emplace(*demuxer_, options_);
     if (Status opened = decoder_->open(); !opened) failed_ = opened.error();
