@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
@@ -28,6 +29,7 @@ extern "C" int c_program(char* message, std::size_t size);
 
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using namespace millrace;
 using namespace millrace::api::testing;
@@ -479,6 +481,25 @@ TEST(Api, FreeingARunEndsTheWaitsOfOthers) {
   run.reset();
   pusher.join();
   EXPECT_EQ(millrace_run_pull(handle, &out.frame, -1), MILLRACE_USAGE);
+}
+
+// Whichever comes first, the process goes on, and the run is either started and ended or not started.
+TEST(Api, ARunMayBeFreedWhileAnotherThreadStartsIt) {
+  const OwnPipeline pipeline("blur");
+  for (int round = 0; round < 300; ++round) {
+    millrace_run* run = nullptr;
+    OK(millrace_run_create(pipeline.handle, &run));
+    OK(millrace_run_input(run, "test:64x48@30"));
+    std::barrier together(4);
+    std::vector<std::jthread> starters;
+    for (int i = 0; i < 3; ++i)
+      starters.emplace_back([&] {
+        together.arrive_and_wait();
+        EXPECT_THAT(millrace_run_start(run), AnyOf(MILLRACE_OK, MILLRACE_USAGE)) << millrace_error();
+      });
+    together.arrive_and_wait();
+    OK(millrace_run_free(run));
+  }
 }
 
 TEST(Api, HandlesOfAnotherProcessAreRefusedAndItsOwnServe) {

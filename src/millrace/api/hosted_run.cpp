@@ -173,6 +173,7 @@ run::VideoSink HostedRun::sink() {
 }
 
 Status HostedRun::check_start() const {
+  if (freed_) return usage_error("the run was freed by another thread; make another");
   if (started_) return usage_error("the run has been started already; make another");
   if (options_.input.empty()) return usage_error("the run has no input; name one, or hand over frames");
   return {};
@@ -443,6 +444,7 @@ Result<const char*> HostedRun::explanation() {
 void HostedRun::shut_down() {
   {
     const std::scoped_lock lock(mutex_);
+    freed_ = true;
     if (!started_) return;
   }
   request_stop();

@@ -72,7 +72,8 @@ class HostedRun {
   [[nodiscard]] Result<const char*> report();
   [[nodiscard]] Result<const char*> explanation();
 
-  // Stops the run and waits for its end. Only destruction may follow.
+  // Stops the run and waits for its end. A start that another thread has begun is refused from now on. Only
+  // destruction and calls that other threads have begun may follow.
   void shut_down();
 
  private:
@@ -114,6 +115,7 @@ class HostedRun {
   // Guarded by the mutex:
   bool started_ = false;
   bool stopped_ = false;
+  bool freed_ = false;  // see shut_down()
   bool over_ = false;
   std::optional<video::FrameFormat> output_format_;
   video::SharedProperties output_properties_;
