@@ -524,9 +524,11 @@ void Run::oversee(Follower* follower, pid_t process) {
       }
       const std::int64_t rest = rest_after([this] {
         overseer_->tick();
-        if (threads_->allowed() != allowed_) plan_anew();
         lay_main_ready();
       });
+      // Not counted as a look: reading the machine may take as long as hundreds of looks, and a long rest
+      // would follow just when more CPUs may come or go.
+      if (threads_->allowed() != allowed_) plan_anew();
       rests_long = rest > Overseer::observation_ns;
       rest_until = now + rest;
     }
