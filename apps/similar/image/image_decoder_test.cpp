@@ -232,7 +232,7 @@ TEST(ImageHeaderErrors, NameTheFormatOrTheDamage) {
   };
   EXPECT_EQ(message(""), "empty");
   EXPECT_EQ(message("BM......"), "a BMP image; JPEG, PNG, GIF and WebP can be read");
-  EXPECT_EQ(message("Dear reader"), "no image of a known format; JPEG, PNG, GIF and WebP can be read");
+  EXPECT_EQ(message("Dear reader"), "not an image of a known format; JPEG, PNG, GIF and WebP can be read");
   EXPECT_EQ(message("GIF89a.."), "damaged: it ends before the GIF's size");
   EXPECT_EQ(message("RIFF....WEBPVP8 "), "damaged: it ends before the WebP's size");
   EXPECT_EQ(message("\xFF\xD8\xFF"), "damaged: it ends before the JPEG's size");

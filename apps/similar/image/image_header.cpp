@@ -164,7 +164,7 @@ std::string_view other_format(const Bytes& file) {
   if (file.has(0, "BM")) return "a BMP image";
   if (file.has(4, "ftypheic") || file.has(4, "ftypmif1")) return "a HEIF image";
   if (file.has(4, "ftypavif")) return "an AVIF image";
-  return "no image of a known format";
+  return "not an image of a known format";
 }
 
 Result<ImageHeader> header_of(std::span<const std::byte> bytes) {

@@ -675,11 +675,11 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Wrong{"no_pipeline", "NULL", [](auto*, auto*, Memory&) { return millrace_pipeline_free(nullptr); }},
         Wrong{"no_run", "NULL", [](auto*, auto*, Memory&) { return millrace_run_stop(nullptr); }},
-        Wrong{"a_pipeline_for_a_run", "no handle of a run",
+        Wrong{"a_pipeline_for_a_run", "not a handle of a run",
               [](auto* pipeline, auto*, Memory&) {
                 return millrace_run_start(reinterpret_cast<millrace_run*>(pipeline));
               }},
-        Wrong{"an_address", "no handle of a run",
+        Wrong{"an_address", "not a handle of a run",
               [](auto*, auto*, Memory& m) { return millrace_run_start(reinterpret_cast<millrace_run*>(&m)); }},
         Wrong{"no_text", "text of the pipeline is NULL",
               [](auto*, auto*, Memory&) {

@@ -311,7 +311,7 @@ TEST_F(PrivateFolder, OnAFileSystemThatCannotBeWrittenIsSaidToBeMissing) {
   const auto folder = open_private_folder("/proc/none/millrace", FolderUse::make);
   ASSERT_FALSE(folder);
   EXPECT_THAT(folder.error().message,
-              HasSubstr("there is no folder '/proc/none/millrace', and none can be made"));
+              HasSubstr("there is no folder '/proc/none/millrace', and it cannot be created"));
 }
 
 // An attacker who may write in the parent folder swaps the folder with a link in a tight loop.

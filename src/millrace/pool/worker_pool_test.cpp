@@ -367,7 +367,7 @@ TEST(WorkerPoolTest, a_wrong_number_of_bindings_is_a_usage_error) {
   const std::vector<CpuSet> bindings(3);
   const Status status = pool->rebind(bindings);
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("3 bindings for a pool of 2"));
+  EXPECT_THAT(status.error().message, HasSubstr("3 affinity masks for a pool of 2"));
 }
 
 TEST(WorkerPoolTest, workers_on_one_cpu_make_progress) {

@@ -295,6 +295,9 @@ def records(place):
                        "a link to nothing": lambda path: os.symlink("/none/none", path)}.items():
         place.fresh()
         make(os.path.join(place.out, RECORD))
+        if name == "a link to nothing":  # another user may have put it there
+            place.ends(place.start(place.words(".y4m", "-q")), f"{name} for a record", (2,), lines=1)
+            continue
         place.ends(place.start(place.words(".y4m", "-q")), f"{name} for a record", (0,))
         for clip, content in place.single.items():
             if not clip.endswith(".y4m"):

@@ -151,7 +151,7 @@ class Batch(unittest.TestCase):
         self.refused("standard output", "blur", "a.mp4", "-o", "-")
         self.refused("no kind of output", "blur", "a.mp4", "-o", "new/{stem}.avi")
         self.refused("y4m is uncompressed", "blur", "a.mp4", "-o", "new/{stem}.y4m", "--codec", "ffv1")
-        self.refused("the output has no name", "blur", "a.mp4", "-o", "")
+        self.refused("--output: the value is empty", "blur", "a.mp4", "-o", "")
         self.refused("an input has no name", "blur", "")
         self.refused("a.mp4' is not a folder", "blur", "a.mp4", "sub/a.mp4", "-o", "new/../a.mp4/x/{index}.mkv")
         self.refused("cannot make the folder 'a.mp4/x': ", "--job-file", "-", input=b'''

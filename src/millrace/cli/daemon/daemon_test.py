@@ -378,7 +378,7 @@ class Daemon(unittest.TestCase):
                                  (["daemon", "--user"], 1, "another daemon of this user"),
                                  (["watch", "--exe", b"*/\xff"], 2, r"--exe: '*/\xff' is not UTF-8"),
                                  (["watch", "--exe", "*/\x1b[31m"], 2, r"--exe: '*/\x1b[31m'"),
-                                 (["unwatch", "--cgroup", "/\x1b[31m"], 2, r"--cgroup '/\x1b[31m'"),
+                                 (["unwatch", "--cgroup", "/\x1b[31m"], 2, r"--cgroup: '/\x1b[31m'"),
                                  (["explain"], 2, "program")):
             done = self.ask(*verb)
             self.assertEqual(done.returncode, code, (verb, done.stderr))

@@ -34,7 +34,7 @@ Status check_parameter(const FormulaFilterDraft& draft, const FormulaParameter& 
   const auto wrong = [&](std::string_view what) {
     return usage_error("filter {}: parameter {} {}", draft.name, in_quotes(parameter.name), what);
   };
-  if (!is_name(parameter.name)) return wrong("is no name; use lower case letters, digits and '_'");
+  if (!is_name(parameter.name)) return wrong("is not a valid name; use lower case letters, digits and '_'");
   if (std::ranges::count(draft.parameters, parameter.name, &FormulaParameter::name) > 1)
     return wrong("is there twice");
   const bool ordered = std::isfinite(parameter.minimum) && std::isfinite(parameter.maximum) &&

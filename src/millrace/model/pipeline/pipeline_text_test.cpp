@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mistake{"load 1ms 2ms", "column 10: a second service time"},
                     Mistake{"load 1ms seg 2ms", "column 10: 'seg' is neither a time"},
                     Mistake{"load 1 ms", "column 6: '1' is neither a time"}, Mistake{"1ms", "column 1"},
-                    Mistake{"load 1ms; seg 1ms cv", "column 19: cv needs a number"},
+                    Mistake{"load 1ms; seg 1ms cv", "column 19: cv must be followed by a number"},
                     Mistake{"load 1ms; seg 1ms cv -1", "column 22: cv must be a number from 0"},
                     Mistake{"load 1ms; seg 1ms cv nan", "column 22"},
                     Mistake{"load 1ms; seg 1ms batch 0", "column 25: batch"},

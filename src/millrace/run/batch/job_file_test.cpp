@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
     Files, BadJson,
     ::testing::Values(Bad{"", "jobs: holds no job"}, Bad{"\n \n", "jobs: holds no job"},
                       Bad{"{}\n[1]", "jobs:2: is not a JSON object"},
-                      Bad{"{\"input\": \"a\"", "jobs:1: is no JSON"},
+                      Bad{"{\"input\": \"a\"", "jobs:1: is not a JSON"},
                       Bad{"{\"intput\": \"a\"}", "jobs:1: a job has no 'intput'; did you mean 'input'?"},
                       Bad{"{\"input\": null}", "jobs:1: input must be"},
                       Bad{"{\"input\": {\"a\": 1}}", "jobs:1: input must be"},
