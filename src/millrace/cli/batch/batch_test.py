@@ -154,7 +154,7 @@ class Batch(unittest.TestCase):
         self.refused("--output: the value is empty", "blur", "a.mp4", "-o", "")
         self.refused("an input has no name", "blur", "")
         self.refused("a.mp4' is not a folder", "blur", "a.mp4", "sub/a.mp4", "-o", "new/../a.mp4/x/{index}.mkv")
-        self.refused("cannot make the folder 'a.mp4/x': ", "--job-file", "-", input=b'''
+        self.refused("cannot create the folder 'a.mp4/x': ", "--job-file", "-", input=b'''
             {"input": "a.mp4", "pipeline": "blur", "output": "new/b.mkv"}
             {"input": "sub/a.mp4", "pipeline": "blur", "output": "a.mp4/x/c.mkv"}''')
         for wrong, said in (("output", "the output has no name"), ("input", "an input has no name")):

@@ -379,7 +379,7 @@ class Daemon(unittest.TestCase):
                                  (["watch", "--exe", b"*/\xff"], 2, r"--exe: '*/\xff' is not UTF-8"),
                                  (["watch", "--exe", "*/\x1b[31m"], 2, r"--exe: '*/\x1b[31m'"),
                                  (["unwatch", "--cgroup", "/\x1b[31m"], 2, r"--cgroup: '/\x1b[31m'"),
-                                 (["explain"], 2, "program")):
+                                 (["explain"], 2, "NAME is missing")):
             done = self.ask(*verb)
             self.assertEqual(done.returncode, code, (verb, done.stderr))
             self.assertIn(text, done.stderr)
