@@ -548,7 +548,7 @@ void Run::oversee(Follower* follower, pid_t process) {
   }
 }
 
-// Whoever reads the program's output may be slow. Then this process ends later or when a signal asks it to,
+// The reader of the output may be slow. Then this process ends later or when a signal asks it to,
 // as the program itself would.
 void Run::pass_on_output() {
   if (!reports_) return;

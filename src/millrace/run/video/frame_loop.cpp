@@ -21,10 +21,10 @@
 namespace millrace::run {
 namespace {
 
-// How long a run that was stopped waits for the reader of its output to take anything.
+// How long a stopped run waits for the reader of its output pipe.
 constexpr std::chrono::seconds patience_with_readers{3};
 
-// Whether the user has asked for a place for the threads that read and write frames.
+// Whether the user asked to pin the I/O threads.
 bool asks_to_bind_io(const VideoRunOptions& options) {
   if (const auto* fixed = std::get_if<image::Schedule>(&options.schedule))
     return machine::binds_io(fixed->affinity);
@@ -32,7 +32,8 @@ bool asks_to_bind_io(const VideoRunOptions& options) {
   return search != nullptr && machine::binds_io(search->adaptive.freedom.affinities.front().arrangement);
 }
 
-// Whether batches may be long. Not of the baseline that makes threads anew: for each batch.
+// Whether batches may hold more than one frame per worker. Not for the baseline that creates threads anew for
+// each batch.
 bool may_take_large_batches(const VideoRunOptions& options) {
   if (const auto* fixed = std::get_if<image::Schedule>(&options.schedule)) return !fixed->fresh_threads;
   const auto* search = std::get_if<SearchOptions>(&options.schedule);
@@ -311,14 +312,16 @@ Status FrameLoop::process(std::int64_t start_ns) {
     if (recorder_) recorder_->handed_on(spent);
     if (runner_.search() != nullptr) observe(spent);
     if (options_.on_progress) options_.on_progress(control_.progress(), runner_.executor().in_use());
-    if (options_.on_batch)
+    if (options_.on_batch) {
+      const FrameTime so_far = times();
       options_.on_batch({.progress = control_.progress(),
                          .wall_seconds = seconds(now_ns() - start_ns),
-                         .compute_seconds = times().computing,
-                         .input_wait_seconds = times().input_wait,
-                         .output_wait_seconds = times().output_wait,
+                         .compute_seconds = so_far.computing,
+                         .input_wait_seconds = so_far.input_wait,
+                         .output_wait_seconds = so_far.output_wait,
                          .in_use = runner_.executor().in_use(),
                          .search = runner_.search()});
+    }
     if (!read) return read;
   }
   return {};

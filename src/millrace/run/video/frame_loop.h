@@ -21,45 +21,44 @@
 
 namespace millrace::run {
 
-// prepare(), then run() where that worked, both by the thread of the context.
+// Call prepare() and, if it succeeded, run(). Both on the thread of the execution context.
 class FrameLoop {
  public:
   // All of them must outlive it. The record gets what the run did.
   FrameLoop(ExecutionContext& context, const VideoSource& source, const VideoSink& sink,
             const VideoRunOptions& options, RunControl& control, RunRecord& record);
 
-  // Opens both ends and sets what runs first. Frames have been read ahead by then.
+  // Opens source and sink and sets the first schedule. Reading ahead has begun when it returns.
   [[nodiscard]] Status prepare();
   // Fills in the record.
   [[nodiscard]] Status run();
 
  private:
-  // Frames of one batch.
   struct Batch {
-    std::int64_t first = 0;  // its number
-    int rounds = 1;          // of frames side by side
+    std::int64_t first = 0;  // number of its first frame
+    int rounds = 1;          // frames that one worker or team computes, at most
     std::vector<video::Frame> after;
     std::vector<image::FrameTask> tasks;
-    std::vector<std::int64_t> came_ns;  // of each
+    std::vector<std::int64_t> came_ns;  // arrival of each frame
   };
 
   [[nodiscard]] Status open_inputs();
   void start_inputs();
   void move_io();
-  // How many frames are taken at most, `side_by_side` of them at a time; as many wait at either end.
+  // Maximum size of the next batch, of which `side_by_side` frames are computed at a time.
   [[nodiscard]] int batch_size(int side_by_side);
   void deepen_queues(int frames);
   [[nodiscard]] Status lay_out();
   [[nodiscard]] Status open_sink();
   [[nodiscard]] Status process(std::int64_t start_ns);
   [[nodiscard]] Status fill(Batch& batch, int side_by_side, int most);
-  // The last frame that has to be read before this one is taken up.
+  // Number of the last frame that must be read before this one can be computed.
   [[nodiscard]] std::int64_t last_for(std::int64_t frame) const;
-  // When a frame that has just been taken up was there, with those that it is made of.
+  // When this frame and all frames that it depends on had arrived.
   [[nodiscard]] std::int64_t came_ns(std::int64_t frame) const;
-  // How many frames come of so many.
+  // Number of frames produced from `frames` frames read.
   [[nodiscard]] std::optional<std::int64_t> made_of(std::optional<std::int64_t> frames) const;
-  // Which of those that are made it is.
+  // Number of this input frame among the frames produced.
   [[nodiscard]] std::int64_t number_of(std::int64_t frame) const { return frame - options_.around.before; }
   [[nodiscard]] Status add(Batch& batch, std::int64_t frame);
   [[nodiscard]] Status compute(const Batch& batch);
@@ -81,7 +80,7 @@ class FrameLoop {
   PipelineRunner runner_;
   CodecThreads codec_threads_;
   InputPasses input_;
-  // Where the pipeline reads a second video.
+  // Only if the pipeline reads a second video.
   std::optional<SecondInput> second_;
   std::optional<FrameWindow> window_;  // once both are open
   bool more_ = true;                   // frames to come
@@ -91,9 +90,9 @@ class FrameLoop {
   std::int64_t output_wait_ns_ = 0;
   BatchObserver observer_;
   std::size_t queue_depth_ = video::queue_depth;
-  std::optional<FrameBatchSize> batch_size_;  // where it is throughput that counts
-  std::int64_t switches_ = 0;                 // of schedules, as it knows them
-  IoCpus io_cpus_;                            // of the threads that read and write
+  std::optional<FrameBatchSize> batch_size_;  // only if throughput is the objective
+  std::int64_t switches_ = 0;                 // switches of the schedule that batch_size_ knows about
+  IoCpus io_cpus_;                            // CPUs of the I/O threads
   std::optional<video::FramePool> outputs_;
   std::optional<RunRecorder> recorder_;
 };

@@ -94,9 +94,9 @@ class Demuxer {
   void check_checksums(Read& read);
 
   std::string name_;
-  FfmpegMessages messages_;  // declared after the container, which logs until it is closed
-  InputBridge bridge_;       // declared after the container, which reads from it
-  NamedFiles named_;         // declared after the container, which opens files by it
+  FfmpegMessages messages_;  // before the container, which logs until it is closed
+  InputBridge bridge_;       // before the container, which reads from it
+  NamedFiles named_;         // before the container, which opens files by it
   FfmpegPtr<AVFormatContext> container_;
   std::shared_ptr<SideStreams> side_;  // null: other streams are not read, or no longer
   AVStream* stream_ = nullptr;
