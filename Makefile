@@ -65,6 +65,7 @@ demo: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	@mkdir -p demo
 	$(PROGRAM) run '@A' '$(CLIP)' -o demo/edges.mkv -y
+	@echo "try next: $(PROGRAM) run 'rotate(6) | crop(0.8)' demo/edges.mkv -o demo/turned.mp4 --explain"
 
 test: setup
 	@JOBS=$(JOBS) scripts/test
