@@ -290,7 +290,7 @@ TEST_P(FailedAllocation, while_a_phase_is_set_up_refuses_it_and_calls_nothing) {
                                       .form = StageForm::sink,
                                       .function = std::make_unique<Nothing>(),
                                       .next = 1});
-    program.ordinals = 1;
+    program.order_stages();
     std::optional<Phase> phase;
     {
       const FailingAllocations failing(number, How::one);

@@ -103,7 +103,7 @@ template <class T> class [[nodiscard]] Flow {
       draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::mapping,
                  std::make_unique<Mapping<U, Fn>>(std::move(fn)));
     } else {
-      draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::emitting,
+      draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::filtering,
                  std::make_unique<EachOf<U, Fn>>(std::move(fn)));
     }
     return Flow<U>(std::move(draft_));

@@ -61,8 +61,6 @@ void FlowDraft::add(Kind kind, std::string name, StageOptions options, ItemType 
   stage.input = input;
   stage.form = form;
   stage.function = std::move(function);
-  stage.ordinal = program_->ordinals;
-  if (kind == Kind::serial_in_order) ++program_->ordinals;
   stages.push_back(std::move(stage));
 }
 
@@ -99,6 +97,7 @@ Result<Stream> FlowDraft::finish() {
   if (!problem_.empty()) return usage_error("{}", problem_);
   for (const std::size_t stage : open_.stages)
     program_->stages[stage].next = static_cast<std::uint32_t>(program_->stages.size());
+  program_->order_stages();
   return Stream(std::move(program_));
 }
 

@@ -17,9 +17,11 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -101,11 +103,6 @@ class Multiplier {
   }
 
   [[nodiscard]] std::uint64_t items() const { return items_; }
-  // Whether all calls are held back. Where earlier items may wait for the end of a call, it is not.
-  [[nodiscard]] bool is_bounded() const {
-    return std::ranges::none_of(
-        stages_, [](const Spec& spec) { return spec.limit != 0 || spec.kind == Kind::serial_as_they_come; });
-  }
 
   // What the sink gets. The call that fails may have handed on some of its outputs, those from least_size on.
   struct Reference {
@@ -254,8 +251,6 @@ TEST_P(ManyOutputs, of_calls_keep_the_order_and_stay_within_the_budget) {
     const auto end = expected.values.begin() + static_cast<std::ptrdiff_t>(record.sunk.size());
     ASSERT_TRUE(std::equal(expected.values.begin(), end, record.sunk.begin()));
     ASSERT_EQ(record.tally.alive, 0);
-    // tbb keeps the outputs of a call.
-    if (GetParam() == Strategy::tbb || !multiplier.is_bounded()) continue;
     // Each call under way may keep a batch and have one in flight. A token has room for two items, so this is
     // twice what may be there. Besides, an item for each token and thread.
     const auto batch =
@@ -277,11 +272,13 @@ TEST_P(ManyOutputs, of_one_call_wait_for_room) {
     Kind kind;
     int limit;
   };
-  // One item alone is the first at any kind of stage.
   for (const auto& [threads, items, kind, limit] :
        {Case{1, 1, Kind::parallel, 0}, Case{2, 3, Kind::parallel, 0}, Case{4, 3, Kind::parallel, 0},
-        Case{2, 3, Kind::serial_in_order, 0}, Case{1, 1, Kind::parallel, 1},
-        Case{1, 1, Kind::serial_as_they_come, 0}, Case{3, 1, Kind::serial_as_they_come, 0}}) {
+        Case{2, 3, Kind::serial_in_order, 0}, Case{1, 1, Kind::parallel, 1}, Case{1, 3, Kind::parallel, 2},
+        Case{3, 5, Kind::parallel, 1}, Case{4, 5, Kind::parallel, 3},
+        Case{1, 3, Kind::serial_as_they_come, 0}, Case{3, 1, Kind::serial_as_they_come, 0},
+        Case{3, 4, Kind::serial_as_they_come, 0}}) {
+    SCOPED_TRACE(fmt::format("{} threads, {} items, {}, limit {}", threads, items, kind_name(kind), limit));
     const Watchdog watchdog(testing::UnitTest::GetInstance()->current_test_info()->name());
     std::atomic<std::int64_t> alive = 0;
     std::atomic<std::int64_t> peak = 0;
@@ -290,6 +287,12 @@ TEST_P(ManyOutputs, of_one_call_wait_for_room) {
                          [items, next = 0]() mutable -> std::optional<int> {
                            return next < items ? std::optional(next++) : std::nullopt;
                          })
+                      // Items arrive at the next stage in another order.
+                      .stage(Kind::parallel, "overtake",
+                             [](int item) {
+                               if (item % 2 == 0) std::this_thread::yield();
+                               return item;
+                             })
                       .stage<std::int64_t>(kind, "explode",
                                            [&](int item, Output<std::int64_t>& out) {
                                              for (std::int64_t i = 0; i < each; ++i) {
@@ -309,7 +312,6 @@ TEST_P(ManyOutputs, of_one_call_wait_for_room) {
     const Finished finished = stream->run(team, {.strategy = GetParam(), .byte_budget = budget});
     ASSERT_TRUE(finished.status) << finished.status.error().message;
     EXPECT_EQ(seen, items * each);
-    if (GetParam() == Strategy::tbb) continue;
     // An output takes a token of 128 bytes.
     EXPECT_LT(peak * 128,
               static_cast<std::int64_t>(budget + 2 * (budget / 8) * static_cast<std::size_t>(items)));
@@ -319,20 +321,29 @@ TEST_P(ManyOutputs, of_one_call_wait_for_room) {
 
 // A call that never ends by itself, as long as its outputs are wanted.
 TEST_P(ManyOutputs, without_an_end_heed_a_stop_and_an_earlier_failure) {
-  if (GetParam() == Strategy::tbb) GTEST_SKIP() << "tbb keeps the outputs of a call";
-  for (const bool stops : {true, false}) {
+  struct Case {
+    bool stops;
+    Kind kind;
+    int limit;
+  };
+  for (const auto& [stops, kind, limit] :
+       {Case{true, Kind::parallel, 0}, Case{false, Kind::parallel, 0}, Case{true, Kind::parallel, 1},
+        Case{false, Kind::parallel, 2}, Case{true, Kind::serial_as_they_come, 0},
+        Case{false, Kind::serial_as_they_come, 0}, Case{true, Kind::serial_in_order, 0}}) {
+    SCOPED_TRACE(fmt::format("{}, {}, limit {}", stops ? "stop" : "failure", kind_name(kind), limit));
     const Watchdog watchdog(testing::UnitTest::GetInstance()->current_test_info()->name());
     std::stop_source stop;
     auto stream = source("make",
                          [next = 0]() mutable -> std::optional<int> {
                            return next == 0 ? std::optional(next++) : std::nullopt;
                          })
-                      .stage<int>(Kind::parallel, "explode",
+                      .stage<int>(kind, "explode",
                                   [](int, Output<int>& out) {
                                     for (int i = 0;; ++i)
                                       out.emit(i);
-                                  })
-                      .sink(Kind::serial_in_order, "end", [&](int value) -> Status {
+                                  },
+                                  {.limit = limit})
+                      .sink(Kind::serial_in_order, "end", [&, stops = stops](int value) -> Status {
                         if (value != 5000) return {};
                         if (!stops) return failure("enough");
                         stop.request_stop();

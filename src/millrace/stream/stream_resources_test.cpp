@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::stream {
@@ -100,18 +99,6 @@ TEST_P(Resources, tell_of_the_bytes_that_a_call_hands_on_at_once) {
   ASSERT_TRUE(finished.status) << finished.status.error().message;
   EXPECT_EQ(seen, 150'000);
   EXPECT_GT(finished.report.peak_bytes, 50'000 * sizeof(std::int64_t));
-}
-
-// tbb keeps the outputs of a call until it returns.
-TEST(Outputs, of_one_call_that_would_take_any_amount_of_memory_fail_it_with_a_way_out) {
-  skip_what_the_sanitizer_cannot_watch(Strategy::tbb);
-  std::int64_t seen = 0;
-  const Finished finished = explode(Strategy::tbb, 1, std::int64_t{1} << 40, seen);
-  ASSERT_FALSE(finished.status);
-  EXPECT_THAT(finished.status.error().message,
-              testing::AllOf(testing::HasSubstr("stage 'explode' failed at item 0"),
-                             testing::HasSubstr("outputs in one call"), testing::HasSubstr("byte_budget")));
-  EXPECT_EQ(seen, 0);
 }
 
 // Items that stay for a while, so that the source is shut whenever a thread wants the next one.

@@ -66,21 +66,21 @@ Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_tok
     run.function = stage.function.get();
     run.kind = stage.kind;
     run.form = stage.form;
-    run.maps = stage.form != StageForm::emitting && stage.form != StageForm::waiting;
+    run.maps = stage.form == StageForm::mapping || stage.form == StageForm::in_place ||
+               stage.form == StageForm::sink;
     run.moves = stage.form == StageForm::in_place ? 0 : 1;
     run.blocking = stage.options.blocking;
     run.next = stage.next;
     run.ordinal = stage.ordinal;
-    if (stage.kind == Kind::serial_in_order) {
+    if (stage.in_order) {
       run.in_order.emplace(stage.ordinal, limits.tokens, limits.alone);
       ordered_.push_back(static_cast<std::uint32_t>(i));
     } else if (stage.kind == Kind::serial_as_they_come) {
       run.arrivals.emplace(limits.alone);
-    } else if (stage.options.limit > 0) {
-      run.limited.emplace(stage.options.limit, limits.alone);
     }
+    if (stage.options.limit > 0) run.limited.emplace(stage.options.limit, limits.alone);
     run.admits = run.in_order || run.arrivals || run.limited;
-    run.keeps_none_out = !(run.arrivals || run.limited) || stage.ordinal == program.ordinals;
+    run.keeps_turn = run.in_order && !run.limited;
   }
 }
 
@@ -195,7 +195,14 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
   std::uint32_t position = token->position;
   for (;;) {
     StageRun& run = stages_[position];
-    if (run.admits && !token->admitted && !admit(run, *token)) return nullptr;
+    if (run.admits && !token->admitted) {
+      if (!admit(run, *token, context)) return nullptr;
+      // Others were let in as well, and must not wait for this call.
+      if (!context.ready.empty()) {
+        token->admitted = true;
+        return token;
+      }
+    }
     context.calls(static_cast<std::int32_t>(position) + 1);
     StageMeter& meter = context.meter(position);
     // The common case: one output for the next stage or, in a sink, none.
@@ -261,14 +268,37 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
   }
 }
 
-inline bool Engine::admit(StageRun& run, Token& token) const {
+inline bool Engine::admit(StageRun& run, Token& token, Context& context) {
   if (traced()) begin_wait(token);
-  const bool admitted = run.kind == Kind::serial_in_order
-                            ? run.in_order->arrive(token, InOrderStage::Arrival::item)
-                        : run.arrivals ? run.arrivals->arrive(token)
-                                       : run.limited->arrive(token);
+  bool admitted = false;
+  if (run.in_order)
+    admitted = run.in_order->arrive(token, InOrderStage::Arrival::item) &&
+               (run.keeps_turn || enter_in_turn(run, token, context));
+  else
+    admitted = run.arrivals ? run.arrivals->arrive(token) : run.limited->arrive(token);
   if (admitted) token.waiting_since_ns = 0;
   return admitted;
+}
+
+bool Engine::enter_in_turn(StageRun& run, Token& token, Context& context) {
+  const auto release_hold = [&](Token* held) { release(held, context); };
+  bool entered = false;
+  for (Token* in_turn = &token; in_turn != nullptr;) {
+    ++in_turn->next_ordinal;
+    // Numbers retire after the turn has passed them, but without room the token is left to other threads.
+    // relaxed: as in pass_over().
+    in_turn->holds.fetch_add(1, std::memory_order_relaxed);
+    Token* const held = in_turn;
+    if (run.limited->arrive(*in_turn)) {
+      if (in_turn == &token)
+        entered = true;
+      else
+        become_ready(in_turn, context);
+    }
+    in_turn = run.in_order->advance(held->parent, held->index, release_hold);
+    release(held, context);
+  }
+  return entered;
 }
 
 void Engine::call(const Stage& stage, StageRun& run, Token& token, Context& context) {
@@ -414,13 +444,17 @@ void Engine::end_stream(const Token& token) noexcept {
 inline void Engine::leave(StageRun& run, Token& token, Context& context) {
   token.admitted = false;
   Token* enabled = nullptr;
-  if (run.kind == Kind::serial_in_order) {
+  if (run.keeps_turn) {
     ++token.next_ordinal;
     enabled = run.in_order->advance(token.parent, token.index, [&](Token* held) { release(held, context); });
   } else {
     enabled = run.arrivals ? run.arrivals->leave() : run.limited->leave();
   }
   if (enabled) become_ready(enabled, context);
+}
+
+void Engine::take_turn(StageRun& run, Token* token, Context& context) {
+  if (token && (run.keeps_turn || enter_in_turn(run, *token, context))) become_ready(token, context);
 }
 
 void Engine::become_ready(Token* token, Context& context) {
@@ -431,19 +465,19 @@ void Engine::become_ready(Token* token, Context& context) {
 void Engine::pass_over(Token& token, std::uint32_t ordinal, Context& context) {
   const auto release_hold = [&](Token* held) { release(held, context); };
   for (; token.next_ordinal < ordinal; ++token.next_ordinal) {
-    InOrderStage& stage = *stages_[ordered_[token.next_ordinal]].in_order;
+    StageRun& run = stages_[ordered_[token.next_ordinal]];
     // relaxed: the carrier's hold keeps this from being the last one, and the slot publishes it.
     token.holds.fetch_add(1, std::memory_order_relaxed);
-    if (!stage.arrive(token, InOrderStage::Arrival::absent)) continue;
-    Token* const enabled = stage.advance(token.parent, token.index, release_hold);
+    if (!run.in_order->arrive(token, InOrderStage::Arrival::absent)) continue;
+    Token* const enabled = run.in_order->advance(token.parent, token.index, release_hold);
     release(&token, context);
-    if (enabled) become_ready(enabled, context);
+    take_turn(run, enabled, context);
   }
 }
 
 bool Engine::prepare_split(Token& token, const StageRun& run, const Emission& out) const noexcept {
   // The turn of an in-order stage is passed on before the split.
-  token.first_ordinal = token.next_ordinal + (run.kind == Kind::serial_in_order ? 1 : 0);
+  token.first_ordinal = token.next_ordinal + (run.keeps_turn ? 1 : 0);
   const std::uint32_t stages_ahead = program_->ordinals - token.first_ordinal;
   if (stages_ahead == 0) return true;
   try {
@@ -483,9 +517,9 @@ void Engine::split(Token& token, Context& context) {
   TokenList ready = std::exchange(context.ready, {});
   const auto release_hold = [&](Token* held) { release(held, context); };
   for (std::uint32_t ordinal = token.first_ordinal; ordinal < program_->ordinals; ++ordinal) {
-    InOrderStage& stage = *stages_[ordered_[ordinal]].in_order;
-    if (!stage.arrive(token, InOrderStage::Arrival::split)) continue;
-    if (Token* const enabled = stage.advance_into(token, release_hold)) become_ready(enabled, context);
+    StageRun& run = stages_[ordered_[ordinal]];
+    if (!run.in_order->arrive(token, InOrderStage::Arrival::split)) continue;
+    take_turn(run, run.in_order->advance_into(token, release_hold), context);
   }
   for (Token* child = children.front(); child; child = child->next)
     pass_over(*child, program_->ordinal_at(child->position), context);
@@ -506,23 +540,12 @@ void Engine::hand_on(Context& context) {
     out.give_up();
     throw std::runtime_error("the stream has ended before this output");
   }
-  if (!context.helper || !may_wait(token, run)) {
-    const std::size_t most = std::max(limits_.byte_budget, least_kept) / store_.token_bytes();
-    if (out.count() < most) return;
-    throw std::length_error(
-        fmt::format("hands on more than {} outputs in one call, which are kept until it returns; {}, or "
-                    "raise byte_budget",
-                    most,
-                    context.helper ? "make the stage one in order, or a parallel one without a limit"
-                                   : "use another strategy than 'tbb'"));
-  }
   if (!token.window) open_window(token, run, context);
   // The items that the thread runs meanwhile must not go on with the source's next one.
   const bool kept = std::exchange(context.keeps_source, false);
-  // More than one batch if the call could not wait before.
-  while (out.kept() >= batch_) {
-    context.meter(token.position).items_out += batch_;
-    pass_through_window(token, out.take_children(batch_), batch_, context);
+  context.meter(token.position).items_out += batch_;
+  pass_through_window(token, out.take_children(batch_), batch_, context);
+  {
     Emission::Suspended suspended(out);
     const std::int64_t begun = traced() ? now_ns() : 0;
     context.helper->share(context);
@@ -533,15 +556,8 @@ void Engine::hand_on(Context& context) {
   context.calls(static_cast<std::int32_t>(token.position) + 1);
 }
 
-// A call that waits must not keep an earlier item from its stage, or neither would go on. If the next stage
-// in order has come to this item, no earlier item will enter the stage any more.
-bool Engine::may_wait(const Token& token, const StageRun& run) const {
-  return run.keeps_none_out || token.window ||
-         stages_[ordered_[token.next_ordinal]].in_order->is_turn_of(token);
-}
-
 void Engine::open_window(Token& token, const StageRun& run, Context& context) {
-  const std::uint32_t first = token.next_ordinal + (run.kind == Kind::serial_in_order ? 1 : 0);
+  const std::uint32_t first = token.next_ordinal + (run.keeps_turn ? 1 : 0);
   const std::uint32_t stages_ahead = program_->ordinals - first;
   auto window = std::make_unique<OutputWindow>(window_);
   token.slots = std::make_unique<Slot[]>(window->places * stages_ahead);
@@ -583,11 +599,11 @@ void Engine::close_window(Token& token, Context& context) {
     pass_through_window(token, out.take_children(count), count, context);
   const auto release_hold = [&](Token* held) { release(held, context); };
   for (std::uint32_t ordinal = token.first_ordinal; ordinal < program_->ordinals; ++ordinal) {
-    InOrderStage& stage = *stages_[ordered_[ordinal]].in_order;
-    if (!stage.arrive_at_end(token)) continue;
-    Token* const enabled = stage.advance(token.parent, token.index, release_hold);
+    StageRun& run = stages_[ordered_[ordinal]];
+    if (!run.in_order->arrive_at_end(token)) continue;
+    Token* const enabled = run.in_order->advance(token.parent, token.index, release_hold);
     release(&token, context);
-    if (enabled) become_ready(enabled, context);
+    take_turn(run, enabled, context);
   }
   release(&token, context);
 }

@@ -58,8 +58,8 @@ class Engine final : private Waits::Run {
   // One thread's view of the run.
   class Context;
 
-  // What a thread does while its call waits for room for more outputs. A strategy sets one for each context.
-  // Calls of a context without one keep their outputs until they return.
+  // What a thread does while its call waits for room for more outputs. A strategy sets one for each context
+  // that makes calls.
   //
   // The thread must be able to find every token that is in no other thread's hands and that comes before the
   // call's token or descends from it. Other tokens must not be run, or they would wait for the call.
@@ -115,14 +115,12 @@ class Engine final : private Waits::Run {
   // Takes `token` through its stage, and through the following stages up to index `last`, for as long as it
   // does not have to wait and makes no other token ready. Returns the token if it can go on. Returns null if
   // it was parked, waits, is gone, or was split. Never enters a blocking stage after another stage. Appends
-  // tokens that became ready to context.ready, best candidate first.
+  // tokens that became ready to context.ready, best candidate first. If Token::admitted is set in the
+  // returned token, its stage has room for those at once.
   //
   // If the item ends, the context keeps the source, and context.burst is more than one, the token goes on
   // with the next item.
   [[nodiscard]] Token* step(Token* token, Context& context, std::uint32_t last) noexcept;
-
-  // If the outputs of a call must be kept until it returns, this many bytes of them are always allowed.
-  static constexpr std::size_t least_kept = std::size_t{256} << 20;
 
   [[nodiscard]] SourceGate& gate() { return gate_; }
   [[nodiscard]] const Program& program() const { return *program_; }
@@ -162,12 +160,12 @@ class Engine final : private Waits::Run {
     StageFunction* function = nullptr;
     Kind kind = Kind::parallel;
     bool admits = false;  // tokens enter one at a time or under a limit
+    // The turn of `in_order` stays with a token until its call has returned, instead of until it has entered.
+    bool keeps_turn = false;
     StageForm form = StageForm::emitting;
     bool maps = false;       // most calls are StageFunction::map()
     std::uint8_t moves = 1;  // the output is in the other area than the item
     bool blocking = false;
-    // A call that waits for room keeps no earlier item from the stage.
-    bool keeps_none_out = false;
     std::uint32_t next = 0;
     std::uint32_t ordinal = 0;
     const Stage* stage = nullptr;
@@ -185,7 +183,11 @@ class Engine final : private Waits::Run {
   // next check.
   [[nodiscard]] bool is_phase_over();
   // Whether `token` may enter now. If not, it has been parked.
-  [[nodiscard]] bool admit(StageRun& run, Token& token) const;
+  [[nodiscard]] bool admit(StageRun& run, Token& token, Context& context);
+  // The same for a token that has the turn of a stage that does not keep it. Passes on the turn.
+  [[nodiscard]] bool enter_in_turn(StageRun& run, Token& token, Context& context);
+  // The turn of the stage has come to `token`, which waited for it. May be null.
+  void take_turn(StageRun& run, Token* token, Context& context);
   // Passes on the turn of a serial stage, or the room of a limited one.
   void leave(StageRun& run, Token& token, Context& context);
   void call(const Stage& stage, StageRun& run, Token& token, Context& context);
@@ -210,7 +212,6 @@ class Engine final : private Waits::Run {
   void split(Token& token, Context& context);
   // The outputs of a call that go on before it has returned. See README.md.
   void hand_on(Context& context);
-  [[nodiscard]] bool may_wait(const Token& token, const StageRun& run) const;
   void open_window(Token& token, const StageRun& run, Context& context);
   void pass_through_window(Token& token, TokenList children, std::uint64_t count, Context& context);
   void close_window(Token& token, Context& context);

@@ -46,7 +46,7 @@ class EnginePhase : public testing::TestWithParam<bool> {
                                       .form = StageForm::sink,
                                       .function = std::make_unique<Sink>(),
                                       .next = 1});
-    program.ordinals = 1;
+    program.order_stages();
     Engine engine(program,
                   {.tokens = 4,
                    .byte_budget = 1 << 20,

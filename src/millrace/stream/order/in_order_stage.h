@@ -42,12 +42,6 @@ class InOrderStage {
     return arrive_at(slot_at(&split, split.window->handed_on), split, Arrival::end);
   }
 
-  // Whether the turn waits for the token. Only its carrier may ask.
-  [[nodiscard]] bool is_turn_of(const Token& token) const {
-    // acquire: as in arrive(), which follows.
-    return slot_at(token.parent, token.index).load(std::memory_order_acquire) == turn;
-  }
-
   // Passes the turn on from the number (parent, index). Returns the token that waits at the new position and
   // may enter, or null if none waits there yet. `release(token)` gives back a hold of the stage.
   template <class Release>

@@ -58,11 +58,12 @@ class MILLRACE_EXPORT SourceFunction {
 
 // The outputs that a stage's function may have.
 enum class StageForm {
-  mapping,   // one output, for Stage::next
-  in_place,  // the same, with the item's own type, modified in place
-  emitting,  // any number, to any later stage; may end the stream
-  sink,      // nothing
-  waiting,   // one output for Stage::next, or none, when its Wait is completed
+  mapping,    // one output, for Stage::next
+  in_place,   // the same, with the item's own type, modified in place
+  emitting,   // any number, to any later stage; may end the stream
+  filtering,  // at most one, for Stage::next
+  sink,       // nothing
+  waiting,    // one output for Stage::next, or none, when its Wait is completed
 };
 
 struct Stage {
@@ -75,6 +76,9 @@ struct Stage {
   // Destination of outputs that are not sent to a port, always a later stage. stages.size() after the last
   // stage.
   std::uint32_t next = 0;
+  // Set by Program::order_stages(). Items enter in order, and if `kind` is serial_in_order, that is all there
+  // is to it. Others enter in order because their calls may wait for room, see README.md.
+  bool in_order = false;
   // Number of in-order stages before this one. A token at a stage with ordinal n has passed, or been passed
   // over by, the first n of them.
   std::uint32_t ordinal = 0;
@@ -92,6 +96,13 @@ class Program {
   std::unique_ptr<SourceFunction> source;
   std::vector<Stage> stages;
   std::uint32_t ordinals = 0;  // how many stages are in order
+
+  // Call this once all stages are known.
+  MILLRACE_EXPORT void order_stages();
+  // Whether calls may make so many outputs that they wait for room.
+  [[nodiscard]] bool makes_many() const {
+    return std::ranges::find(stages, StageForm::emitting, &Stage::form) != stages.end();
+  }
 
   // All types that a token may carry.
   [[nodiscard]] std::vector<ItemType> item_types() const {

@@ -94,6 +94,7 @@ class PoolsRun {
     }
     void run(Token* token, Engine::Context& context) noexcept override {
       Token* const continued = run_->step(token, segment_, context);
+      if (continued && continued->admitted) run_->share_all(segment_, context, *meter_);
       if (continued) context.ready.push_front(continued);
       share(context);
     }
@@ -135,6 +136,7 @@ class PoolsRun {
           continue;
         }
         Token* const continued = step(token, segment, context);
+        if (continued && continued->admitted) share_all(segment, context, meter);
         stack.push(std::move(context.ready));
         if (continued) stack.push(continued);
         heed_flags(context);
@@ -146,6 +148,17 @@ class PoolsRun {
     TokenQueue& queue = queues_[segment_of_[token->position]];
     if (engine_.traced()) engine_.begin_wait(*token);
     if (!queue.try_push(token)) meter.blocked_s += engine_.timed([&] { queue.push(token); });
+  }
+
+  // Gives the tokens that became ready to all threads of their segments. In the own segment, this thread
+  // might be the only one to make room, so it does not wait for it.
+  void share_all(std::size_t segment, Engine::Context& context, StageMeter& meter) {
+    while (Token* const token = context.ready.pop_front()) {
+      if (segment_of_[token->position] == segment)
+        queues_[segment].push_beyond(token);
+      else
+        pass_on(token, meter);
+    }
   }
 
   void heed_flags(Engine::Context& context) {
