@@ -1,4 +1,4 @@
-"""Runs the examples of the README and of docs/, so that each does what the page says.
+"""Runs the examples of the README and of docs/, so that each does what the page says, and follows the links.
 
 usage: docs_examples_test.py MILLRACE SOURCE_DIR
 
@@ -162,6 +162,25 @@ class Examples(unittest.TestCase):
                         self.assertEqual(done.returncode, 0, done.stderr)
                     count += 1
         self.assertGreater(count, 20, "the pages have examples that run")
+
+
+class Links(unittest.TestCase):
+    def test_every_link_leads_to_a_file_and_a_heading(self):
+        def anchor(heading):
+            text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip().lower())
+            return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+        for page in [*PAGES, *ROOT.glob("docs/*/*.md"), *ROOT.glob("src/millrace/*/README.md")]:
+            text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+            for link in re.findall(r"\]\(([^)\s]+)\)", text):
+                name, _, heading = link.partition("#")
+                if ":" in name:
+                    continue  # on the web
+                with self.subTest(f"{page.relative_to(ROOT)}: {link}"):
+                    target = page.parent / name if name else page
+                    self.assertTrue(target.exists(), "no such file")
+                    if heading:
+                        self.assertIn(heading, map(anchor, re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)))
 
 
 if __name__ == "__main__":
