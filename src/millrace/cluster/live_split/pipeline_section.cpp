@@ -14,12 +14,12 @@ video::SampleForms handed_on(const image::Pipeline& pipeline, const image::Frame
                              std::size_t place) {
   const bool mixed =
       std::any_of(pipeline.nodes.begin() + static_cast<std::ptrdiff_t>(place), pipeline.nodes.end(),
-                  [](const image::Node& node) { return node.filter->mix != nullptr; });
+                  [](const image::Node& node) { return node.filter->if_mixing() != nullptr; });
   video::SampleForms forms{};
   for (std::size_t p = 0; p < whole.planes.size(); ++p) {
     const bool on_codes = std::ranges::all_of(whole.planes[p].stages, [&](const image::StageLayout& stage) {
       return stage.node < 0 || stage.node >= static_cast<int>(place) ||
-             stage.filter->output_type != image::ElementType::f32;
+             stage.filter->simple().output_type != image::ElementType::f32;
     });
     forms.at(p) = mixed                          ? video::SampleForm::numbers
                   : whole.planes[p].is_neutral() ? video::SampleForm::nothing

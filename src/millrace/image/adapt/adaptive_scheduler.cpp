@@ -38,7 +38,7 @@ double expected_compile_seconds(const KernelBuild& build) {
   double expected = compiler_start_seconds;
   for (std::size_t k = 0; k < build.specs.size(); ++k) {
     const KernelSpec& spec = build.specs[k];
-    if (spec.stages.size() == 1 && !spec.stages[0].filter->formula) continue;
+    if (spec.stages.size() == 1 && !spec.stages[0].filter->simple().formula) continue;
     if (kernels.insert(spec.key()).second)
       expected += kernel_compile_seconds + work_compile_seconds * build.work[k];
   }

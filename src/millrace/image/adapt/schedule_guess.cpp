@@ -35,8 +35,8 @@ ScheduleGuess::ScheduleGuess(const FrameLayout& layout, ScheduleFreedom freedom,
     : layout_(&layout), freedom_(std::move(freedom)), aim_(aim), output_(layout.planes[0].output.size) {
   const auto any_stage = [&](auto&& is_so) {
     return std::ranges::any_of(layout.planes, [&](const PlaneLayout& plane) {
-      return std::ranges::any_of(plane.stages,
-                                 [&](const StageLayout& stage) { return is_so(stage.filter->access); });
+      return std::ranges::any_of(
+          plane.stages, [&](const StageLayout& stage) { return is_so(stage.filter->simple().access); });
     });
   };
   pointwise_ = !any_stage([](Access access) { return access != Access::pointwise; });

@@ -15,7 +15,7 @@ ScheduleRules::Groups ScheduleRules::Groups::of(const FrameLayout& layout, Fusio
     groups.bearable =
         groups.bearable && evaluations_per_pixel(plane, groups.of_plane.back()) <= max_inlined_stages;
     for (const StageLayout& stage : plane.stages)
-      groups.gathers = groups.gathers || stage.filter->access == Access::gather;
+      groups.gathers = groups.gathers || stage.filter->simple().access == Access::gather;
   }
   return groups;
 }

@@ -12,7 +12,8 @@ BackwardRunner::BackwardRunner(std::shared_ptr<const FrameGroups> groups, int wo
     for (const Group& group : plane(p).groups) {
       Buffers& buffers = of_plane.emplace_back();
       for (int s : group.spec.stored)
-        buffers.stored.emplace_back(group.layouts[s].output.size, group.layouts[s].filter->output_type);
+        buffers.stored.emplace_back(group.layouts[s].output.size,
+                                    group.layouts[s].filter->simple().output_type);
       if (&group != &plane(p).output()) buffers.output = PlaneBuffer(group.size(), group.type());
     }
   }

@@ -66,7 +66,7 @@ TEST_F(FormulaStructures, HaveTheBitsOfTheReferenceWithoutACompiler) {
     EXPECT_FALSE(executor.stand_in());
     frame.clear();
     ASSERT_TRUE(executor.run({&frame.task, 1}));
-    ASSERT_EQ(frame.difference(), "") << filter->formula->text();
+    ASSERT_EQ(frame.difference(), "") << filter->simple().formula->text();
   }
 }
 

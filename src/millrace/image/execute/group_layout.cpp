@@ -12,7 +12,7 @@ namespace {
 bool gather_moves_stencil(const Group& group) {
   std::vector<bool> moved(group.layouts.size(), false);
   for (std::size_t s = group.layouts.size(); s-- > 0;) {
-    const Access access = group.layouts[s].filter->access;
+    const Access access = group.layouts[s].filter->simple().access;
     if (moved[s] && reads_around(access)) return true;
     for (int input : group.spec.stages[s].inputs) {
       if (input >= 0 && (moved[s] || access == Access::gather)) moved[input] = true;
@@ -41,7 +41,7 @@ GroupReads Group::reads(const Rect& rect) const {
   regions[layouts.size() - 1] = rect;
   for (std::size_t s = layouts.size(); s-- > 0;) {
     const StageLayout::Reads stage_reads = layouts[s].reads(regions[s]);
-    const Access access = layouts[s].filter->access;
+    const Access access = layouts[s].filter->simple().access;
     if (access == Access::gather && !stage_reads.interior) result.interior.gathers = false;
     if (reads_around(access) && !stage_reads.inner_columns) result.interior.columns = false;
     for (int input : spec.stages[s].inputs) {

@@ -26,7 +26,8 @@ class ValuesOfInputs final : public PixelSource {
 bool has_a_table(const Group& group) {
   return group.spec.buffers == 1 && group.spec.stored.empty() && group.layouts.size() > 1 &&
          group.spec.buffer_type(0) == ElementType::u8 && group.type() == ElementType::u8 &&
-         std::ranges::all_of(group.layouts, [](const StageLayout& s) { return s.filter->value_function; });
+         std::ranges::all_of(group.layouts,
+                             [](const StageLayout& s) { return s.filter->simple().value_function; });
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ void tabulate(Group& group) {
     ValuesOfInputs source(std::move(inputs));
     ScalarAlgebra algebra(source, stage.input, stage.coefficients);
     for (int code = 0; code < tabulated_codes; ++code)
-      made[s][code] = stage.filter->pixel(algebra, code, 0);
+      made[s][code] = stage.filter->simple().pixel(algebra, code, 0);
   }
 
   StageLayout lookup = group.layouts.back();

@@ -16,7 +16,15 @@ int bytes_of(ElementType type) {
   return 4;
 }
 
-std::string_view Filter::identity() const { return formula ? formula->identity() : name; }
+std::string_view Filter::identity() const {
+  const SimpleFilter* simple = if_simple();
+  return simple != nullptr && simple->formula ? simple->formula->identity() : name;
+}
+
+NeighbouringFrames Filter::frames_read(const ParameterValues& values) const {
+  const ComposedFilter* composed = if_composed();
+  return composed != nullptr && composed->frames ? composed->frames(values) : NeighbouringFrames{};
+}
 
 std::string_view name_of(ChromaDefault chroma) {
   switch (chroma) {

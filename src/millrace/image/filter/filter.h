@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace millrace::image {
@@ -113,14 +114,14 @@ enum class ColorModel { as_input, ycbcr, rgb };
 struct NeighbouringFrames {
   int before = 0;
   int after = 0;
+
+  bool operator==(const NeighbouringFrames&) const = default;
 };
 inline constexpr int max_neighbouring_frames = 32;  // in a whole pipeline, on either side
 
 class Formula;
 class ScalarAlgebra;
 struct Filter;
-struct Part;
-struct PlaneMix;
 
 // A filter on codes that replaces a stage whose input is codes, with its coefficients.
 struct CodeFilter {
@@ -128,62 +129,6 @@ struct CodeFilter {
   Coefficients coefficients{};
   bool computes = true;  // calculates with its input, which must not be rounded; else it only selects pixels
   bool rounds = true;    // its result is rounded for storing: other stages would get a different number
-};
-
-// A filter with its type erased. Every function is pure and safe to call from any thread.
-struct Filter {
-  std::string_view name;
-  std::string_view summary;
-  int inputs = 1;
-  Access access = Access::pointwise;
-  bool value_function = false;  // pointwise, and independent of the pixel's position
-  bool geometric = false;       // moves pixels: applied to chroma even if only luma is filtered
-  ChromaDefault chroma = ChromaDefault::filtered;
-  bool luma_passes = false;        // changes chroma only
-  bool makes_progressive = false;  // turns frames that hold two fields into progressive ones
-  ColorModel color = ColorModel::as_input;
-  bool has_table = false;         // its coefficients include a table
-  bool sizes_may_differ = false;  // inputs of different sizes are accepted; its parts handle them. `output`
-                                  // gets the first one's size
-  int value_coefficient = -1;     // index of the coefficient that is a pixel value, or -1
-  ElementType input_type = ElementType::f32;
-  ElementType output_type = ElementType::f32;
-  std::vector<Parameter> parameters;
-
-  // Geometry of the output plane. Returns an error if the plane is too small for the filter.
-  std::function<Result<PlaneGeometry>(const PlaneGeometry& input, const ParameterValues& values)> output;
-  std::function<Coefficients(const PlaneGeometry& input, const ParameterValues& values)> coefficients;
-  // The input pixels that the given output pixels read, before clamping to the frame; may be a superset. If
-  // it is inside the frame, no output pixel touches an edge.
-  std::function<Rect(const Rect& output, const PlaneGeometry& input, const Coefficients& coefficients)>
-      footprint;
-  // The equivalent filter on codes up to `maximum` for these coefficients, or nothing if none produces the
-  // nearest code. May be null.
-  std::optional<CodeFilter> (*codes)(const Coefficients& coefficients, int maximum) = nullptr;
-  // The value of one pixel; reads go through the algebra.
-  std::function<float(ScalarAlgebra& algebra, int x, int y)> pixel;
-
-  // For a composed filter, instead of the three functions above: the parts a plane passes through; the last
-  // one makes the output. Never empty. `access` is then unused. Takes the geometry of each input.
-  std::function<std::vector<Part>(std::span<const PlaneGeometry> inputs, const ParameterValues& values)>
-      parts;
-  // Instead of `parts`, for a composed filter that makes each plane from several input planes: the geometry
-  // and parts of plane `plane`. planes: all input planes (three for RGB), or luma alone if there is no
-  // colour.
-  Result<PlaneMix> (*mix)(int plane, std::span<const PlaneGeometry> planes,
-                          const ParameterValues& values) = nullptr;
-  [[nodiscard]] bool composed() const { return parts != nullptr || mix != nullptr; }
-  // Whether it turns code values into code values, see on_codes.h.
-  [[nodiscard]] bool on_codes() const {
-    return input_type != ElementType::f32 && output_type != ElementType::f32;
-  }
-  // For a composed filter that also reads neighbouring frames; else null.
-  std::function<NeighbouringFrames(const ParameterValues& values)> frames;
-
-  // The arithmetic of a filter that is not built in but made at run time, see formula_filter.h.
-  std::shared_ptr<const Formula> formula;
-  // Key for stored kernels and tuning results: the name, or the formula's identity.
-  [[nodiscard]] std::string_view identity() const;
 };
 
 // A reference to a filter, used by pipelines and everything made from them. Built-in filters live as long as
@@ -214,6 +159,82 @@ struct Part {
 struct PlaneMix {
   PlaneGeometry output;
   std::vector<Part> parts;
+};
+
+// A simple filter: each pixel of a plane is computed from pixels of the planes that it reads. It has kernels.
+struct SimpleFilter {
+  bool has_table = false;      // its coefficients include a table
+  int value_coefficient = -1;  // index of the coefficient that is a pixel value, or -1
+  ElementType input_type = ElementType::f32;
+  ElementType output_type = ElementType::f32;
+  Access access = Access::pointwise;
+  bool value_function = false;  // pointwise, and independent of the pixel's position
+
+  std::function<Coefficients(const PlaneGeometry& input, const ParameterValues& values)> coefficients;
+  // The input pixels that the given output pixels read, before clamping to the frame; may be a superset. If
+  // it is inside the frame, no output pixel touches an edge.
+  std::function<Rect(const Rect& output, const PlaneGeometry& input, const Coefficients& coefficients)>
+      footprint;
+  // The equivalent filter on codes up to `maximum` for these coefficients, or nothing if none produces the
+  // nearest code. May be null.
+  std::optional<CodeFilter> (*codes)(const Coefficients& coefficients, int maximum) = nullptr;
+  // The value of one pixel; reads go through the algebra.
+  std::function<float(ScalarAlgebra& algebra, int x, int y)> pixel;
+  // What `pixel` computes if the filter is made at run time, see formula_filter.h; null if it is built in.
+  std::shared_ptr<const Formula> formula;
+
+  // Whether it turns code values into code values, see on_codes.h.
+  [[nodiscard]] bool on_codes() const {
+    return input_type != ElementType::f32 && output_type != ElementType::f32;
+  }
+};
+
+// A filter composed of simple ones, which every plane passes through.
+struct ComposedFilter {
+  bool sizes_may_differ = false;  // inputs of different sizes are accepted; the parts handle them, and
+                                  // `output` gets the first one's size
+  // Never empty; the last part makes the output. Takes the geometry of each input.
+  std::function<std::vector<Part>(std::span<const PlaneGeometry> inputs, const ParameterValues& values)>
+      parts;
+  // The neighbouring frames that it reads; null if it reads none.
+  std::function<NeighbouringFrames(const ParameterValues& values)> frames;
+};
+
+// A filter composed of simple ones that makes each plane from several input planes.
+struct MixingFilter {
+  // The geometry and parts of plane `plane`. planes: all input planes (three for RGB), or luma alone if there
+  // is no colour.
+  Result<PlaneMix> (*mix)(int plane, std::span<const PlaneGeometry> planes,
+                          const ParameterValues& values) = nullptr;
+};
+
+// A filter with its type erased. Every function is pure and safe to call from any thread.
+struct Filter {
+  std::string_view name;
+  std::string_view summary;
+  int inputs = 1;
+  bool geometric = false;  // moves pixels: applied to chroma even if only luma is filtered
+  ChromaDefault chroma = ChromaDefault::filtered;
+  bool luma_passes = false;        // changes chroma only
+  bool makes_progressive = false;  // turns frames that hold two fields into progressive ones
+  ColorModel color = ColorModel::as_input;
+  std::variant<SimpleFilter, ComposedFilter, MixingFilter> kind;
+  std::vector<Parameter> parameters;
+
+  // Geometry of the output plane. Returns an error if the plane is too small for the filter.
+  std::function<Result<PlaneGeometry>(const PlaneGeometry& input, const ParameterValues& values)> output;
+
+  // Null if the filter is of another kind.
+  [[nodiscard]] const SimpleFilter* if_simple() const { return std::get_if<SimpleFilter>(&kind); }
+  [[nodiscard]] const ComposedFilter* if_composed() const { return std::get_if<ComposedFilter>(&kind); }
+  [[nodiscard]] const MixingFilter* if_mixing() const { return std::get_if<MixingFilter>(&kind); }
+  // Call it for simple filters only: stages and parts are.
+  [[nodiscard]] const SimpleFilter& simple() const { return std::get<SimpleFilter>(kind); }
+
+  // The neighbouring frames that it reads with these parameters.
+  [[nodiscard]] NeighbouringFrames frames_read(const ParameterValues& values) const;
+  // Key for stored kernels and tuning results: the name, or the formula's identity.
+  [[nodiscard]] std::string_view identity() const;
 };
 
 }  // namespace millrace::image

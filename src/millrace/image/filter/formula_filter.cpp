@@ -233,20 +233,21 @@ Result<PlaneGeometry> output_of(const FormulaFilterDraft& draft, const PlaneGeom
   return output;
 }
 
-void fill_arithmetic(Filter& filter, const FormulaFilterDraft& draft) {
-  filter.formula = draft.formula;
-  filter.inputs = draft.formula->inputs();
-  filter.access = access_of(*draft.formula);
-  filter.has_table = draft.formula->uses(Operator::table);
-  filter.coefficients = [&draft](const PlaneGeometry& input, const ParameterValues& values) {
+// draft must outlive it.
+SimpleFilter simple_of(const FormulaFilterDraft& draft) {
+  SimpleFilter made{.has_table = draft.formula->uses(Operator::table),
+                    .access = access_of(*draft.formula),
+                    .formula = draft.formula};
+  made.coefficients = [&draft](const PlaneGeometry& input, const ParameterValues& values) {
     return coefficients_of(draft, input, values);
   };
-  filter.footprint = [&draft](const Rect& output, const PlaneGeometry& input, const Coefficients& c) {
+  made.footprint = [&draft](const Rect& output, const PlaneGeometry& input, const Coefficients& c) {
     return formula_footprint(*draft.formula, output, input.size, c);
   };
-  filter.pixel = [&draft](ScalarAlgebra& algebra, int x, int y) {
+  made.pixel = [&draft](ScalarAlgebra& algebra, int x, int y) {
     return formula_pixel(*draft.formula, algebra, x, y);
   };
+  return made;
 }
 
 // Fields that a filter and its only part have in common. draft must outlive the filter.
@@ -273,7 +274,8 @@ void fill_declaration(Filter& filter, const FormulaFilterDraft& draft) {
 FilterRef kept(FormulaFilterDraft draft) {
   auto made = std::make_shared<KeptFilter>(std::move(draft));
   fill_declaration(made->filter, made->draft);
-  fill_arithmetic(made->filter, made->draft);
+  made->filter.inputs = made->draft.formula->inputs();
+  made->filter.kind = simple_of(made->draft);
   return std::shared_ptr<const Filter>(made, &made->filter);
 }
 
@@ -288,11 +290,12 @@ FilterRef kept_with_frames(FormulaFilterDraft draft) {
   made->part = kept(std::move(draft));
   Filter& filter = made->filter;
   fill_declaration(filter, made->draft);
-  filter.frames = [frames](const ParameterValues& /*values*/) { return frames; };
-  filter.parts = [&part = made->part, inputs](std::span<const PlaneGeometry> /*geometries*/,
-                                              const ParameterValues& values) -> std::vector<Part> {
-    return {{.filter = part, .values = values, .inputs = inputs}};
-  };
+  filter.kind = ComposedFilter{
+      .parts = [&part = made->part, inputs](std::span<const PlaneGeometry> /*geometries*/,
+                                            const ParameterValues& values) -> std::vector<Part> {
+        return {{.filter = part, .values = values, .inputs = inputs}};
+      },
+      .frames = [frames](const ParameterValues& /*values*/) { return frames; }};
   return std::shared_ptr<const Filter>(made, &made->filter);
 }
 

@@ -92,7 +92,7 @@ TEST(Formulas, AreReadFromNothingElse) {
 // 3x3 pixels, computed by hand: the lower right neighbour minus the upper left one, edges replicated.
 TEST(Formulas, ReadPixelsAtADistance) {
   const FilterRef filter = own_filter("pixel 0 1 1; pixel 0 -1 -1; subtract 0 1");
-  EXPECT_EQ(filter->access, Access::stencil);
+  EXPECT_EQ(filter->simple().access, Access::stencil);
   EXPECT_EQ(apply_filter(*filter, {}, {one_to_nine}, gray({3, 3})).pixels,
             (std::vector<float>{4, 5, 4, 7, 8, 7, 4, 5, 4}));
 }
@@ -141,10 +141,10 @@ TEST(Formulas, HoldTheirResultWithinALimit) {
 }
 
 TEST(FormulaFilters, DeclareHowFarTheyRead) {
-  EXPECT_EQ(own_filter("pixel 0 0 0")->access, Access::pointwise);
-  EXPECT_EQ(own_filter("pixel 0 0 -1")->access, Access::stencil);
+  EXPECT_EQ(own_filter("pixel 0 0 0")->simple().access, Access::pointwise);
+  EXPECT_EQ(own_filter("pixel 0 0 -1")->simple().access, Access::stencil);
   const FilterRef far = own_filter("pixel 0 5 0; pixel 0 0 -3; add 0 1");
-  EXPECT_EQ(far->access, Access::window);
+  EXPECT_EQ(far->simple().access, Access::window);
   const auto layout =
       lay_out_plane({.nodes = {{.filter = far, .values = {}, .inputs = {Node::source}}}}, gray({20, 20}));
   ASSERT_TRUE(layout) << layout.error().message;
@@ -171,7 +171,7 @@ TEST(FormulaFilters, DeclareAllThatTheyRead) {
     const FilterRef filter =
         own_filter(std::make_shared<const Formula>(random_formula(random, 1, 30, 2, true)), table);
     const PlaneGeometry plane = gray(frame);
-    const Coefficients coefficients = filter->coefficients(plane, {0.75, 0.25});
+    const Coefficients coefficients = filter->simple().coefficients(plane, {0.75, 0.25});
     const int x0 = static_cast<int>(below(random, 20));
     const int y0 = static_cast<int>(below(random, 14));
     const Rect output{x0, y0, x0 + 1 + static_cast<int>(below(random, 3)),
@@ -180,9 +180,9 @@ TEST(FormulaFilters, DeclareAllThatTheyRead) {
     ScalarAlgebra algebra(source, plane, coefficients);
     for (int y = output.y0; y < output.y1; ++y) {
       for (int x = output.x0; x < output.x1; ++x)
-        static_cast<void>(filter->pixel(algebra, x, y));
+        static_cast<void>(filter->simple().pixel(algebra, x, y));
     }
-    const Rect declared = filter->footprint(output, plane, coefficients);
+    const Rect declared = filter->simple().footprint(output, plane, coefficients);
     for (const Rect& read : source.reads) {
       // A place past an edge within the declared reach reads the pixel at the edge.
       const Rect whole_frame = whole(frame);
@@ -191,7 +191,7 @@ TEST(FormulaFilters, DeclareAllThatTheyRead) {
                    {std::clamp(declared.x0, 0, frame.width - 1), std::clamp(declared.y0, 0, frame.height - 1),
                     std::clamp(declared.x0, 0, frame.width - 1) + 1,
                     std::clamp(declared.y0, 0, frame.height - 1) + 1});
-      ASSERT_TRUE(covered.contains(read)) << filter->formula->text();
+      ASSERT_TRUE(covered.contains(read)) << filter->simple().formula->text();
     }
   }
 }
@@ -199,7 +199,8 @@ TEST(FormulaFilters, DeclareAllThatTheyRead) {
 TEST(FormulaFilters, KnowHowFarAwayPlacesAreThatPixelsSay) {
   const auto declared = [](const char* operations) {
     const FilterRef filter = own_filter(operations);
-    return filter->footprint({10, 10, 14, 11}, gray({100, 80}), filter->coefficients(gray({100, 80}), {}));
+    return filter->simple().footprint({10, 10, 14, 11}, gray({100, 80}),
+                                      filter->simple().coefficients(gray({100, 80}), {}));
   };
   // Clamped to +-3, as by clip().
   EXPECT_EQ(
@@ -229,11 +230,12 @@ TEST(FormulaFilters, KnowSoonHowFarAwayPlacesAreThatALongTableSays) {
         "pixel 0 0 0; constant 447a0000; constant 47800000; loop 1 0; column; multiply 4 2; step 3; add 5 6; "
         "table 7; add 4 8; row; pixel_at 9 10 0; add 3 11; end 12"}) {
     const FilterRef filter = own_filter(own_formula(operations), table);
-    const Coefficients coefficients = filter->coefficients(gray({100, 80}), {});
+    const Coefficients coefficients = filter->simple().coefficients(gray({100, 80}), {});
     const auto begin = std::chrono::steady_clock::now();
     for (int tile = 0; tile < 50; ++tile)
-      EXPECT_TRUE(
-          filter->footprint({10, 10, 14, 11}, gray({100, 80}), coefficients).contains({10, 10, 21, 11}));
+      EXPECT_TRUE(filter->simple()
+                      .footprint({10, 10, 14, 11}, gray({100, 80}), coefficients)
+                      .contains({10, 10, 21, 11}));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4)) << operations;
   }
 }
@@ -345,7 +347,7 @@ TEST(FormulaFilters, AreToldToTheCompilerByWhatTheyAre) {
   const auto request = parse_request(request_text(spec, machine::Isa::baseline));
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->spec.key(), spec.key());
-  EXPECT_EQ(request->spec.stages[1].filter->formula->text(), filter->formula->text());
+  EXPECT_EQ(request->spec.stages[1].filter->simple().formula->text(), filter->simple().formula->text());
   EXPECT_FALSE(parse_kernel_spec(spec.key()));
   const std::string text = request_text(spec, machine::Isa::baseline);
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -21,7 +21,7 @@ struct Bilateral : SameSize {
   static Filter about() {
     return {.name = "bilateral",
             .summary = "smooth without blurring edges: what is near and alike counts",
-            .has_table = true,
+            .kind = SimpleFilter{.has_table = true},
             .parameters = {{.name = "sigma_space",
                             .summary = "standard deviation of the weight by distance",
                             .unit = "pixels",

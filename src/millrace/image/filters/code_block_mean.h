@@ -58,8 +58,7 @@ template <int n, ElementType type> struct CodeBlockMean : Blocks<n> {
     return {.name = name,
             .summary = "the mean of a square of codes",
             .geometric = true,
-            .input_type = type,
-            .output_type = type,
+            .kind = SimpleFilter{.input_type = type, .output_type = type},
             .parameters = Blocks<n>::parameters()};
   }
 

@@ -9,7 +9,9 @@ template <ElementType type> struct CodeBlur : Convolution3x3 {
   static constexpr std::string_view name = type == ElementType::u8 ? "blur_8" : "blur_16";
 
   static Filter about() {
-    return {.name = name, .summary = "the binomial window on codes", .input_type = type, .output_type = type};
+    return {.name = name,
+            .summary = "the binomial window on codes",
+            .kind = SimpleFilter{.input_type = type, .output_type = type}};
   }
 
   template <class A>

@@ -23,8 +23,7 @@ struct CodeBoxRows : Along<Axis::rows> {
   static Filter about() {
     return {.name = "box_rows_8",
             .summary = "sums of codes along rows",
-            .input_type = ElementType::u8,
-            .output_type = ElementType::u16,
+            .kind = SimpleFilter{.input_type = ElementType::u8, .output_type = ElementType::u16},
             .parameters = {{.name = "radius", .type = ParameterType::integer, .minimum = 0, .maximum = 92}}};
   }
 
@@ -52,8 +51,7 @@ struct CodeBoxColumns : Along<Axis::columns> {
   static Filter about() {
     return {.name = "box_columns_8",
             .summary = "codes of sums, along columns",
-            .input_type = ElementType::u16,
-            .output_type = ElementType::u8,
+            .kind = SimpleFilter{.input_type = ElementType::u16, .output_type = ElementType::u8},
             .parameters = {{.name = "radius", .type = ParameterType::integer, .minimum = 0, .maximum = 92},
                            {.name = "count",
                             .type = ParameterType::integer,

@@ -23,9 +23,8 @@ struct CodeConvolve : SameSize {
     return {
         .name = name,
         .summary = "the weighted sum of a square of codes",
-        .has_table = true,
-        .input_type = ElementType::u8,
-        .output_type = ElementType::u8,
+        .kind =
+            SimpleFilter{.has_table = true, .input_type = ElementType::u8, .output_type = ElementType::u8},
         .parameters = {{.name = "kernel",
                         .summary = "two whole numbers, of which a pixel and the one to its right are weighed",
                         .type = ParameterType::list,

@@ -15,8 +15,7 @@ template <ElementType type> struct CodeExtremes : ValueFunction {
     return {.name = name,
             .summary = "the greater of two codes, the lesser one, or how far they are apart",
             .inputs = 2,
-            .input_type = type,
-            .output_type = type,
+            .kind = SimpleFilter{.input_type = type, .output_type = type},
             .parameters = {{.name = "p", .type = ParameterType::integer, .minimum = 0, .maximum = 1},
                            {.name = "q", .type = ParameterType::integer, .minimum = -1, .maximum = 1}}};
   }

@@ -30,7 +30,8 @@ PlaneLayout codes_layout(const std::string& pipeline, Size size, int bits, Sampl
 }
 
 bool works_on_codes(const PlaneLayout& layout) {
-  return std::ranges::all_of(layout.stages, [](const StageLayout& s) { return s.filter->on_codes(); });
+  return std::ranges::all_of(layout.stages,
+                             [](const StageLayout& s) { return s.filter->simple().on_codes(); });
 }
 
 ScalarImage random_codes(Size size, int bits, unsigned seed) {
@@ -255,7 +256,7 @@ TEST(CodeFilters, ResampleToTheNearestCodeOrASixteenthPastHalfway) {
       SCOPED_TRACE(fmt::format("{} to {}x{}", kernel, to.width, to.height));
       const std::string text = fmt::format("resize({}, {}, {})", to.width, to.height, kernel);
       const PlaneLayout layout = codes_layout(text, size, 8);
-      ASSERT_FALSE(layout.stages.back().filter->input_type == ElementType::f32);
+      ASSERT_FALSE(layout.stages.back().filter->simple().input_type == ElementType::f32);
       const ScalarImage made = scalar_reference(layout, codes);
       const ScalarImage exact = scalar_reference(codes_layout(text, size, 8, Samples::floats), numbers);
       for (std::size_t i = 0; i < made.pixels.size(); ++i)

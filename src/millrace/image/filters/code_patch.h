@@ -15,8 +15,7 @@ template <ElementType type> struct CodePatch : Pointwise {
     return {.name = name,
             .summary = "a rectangle of the second input in the place of the first one",
             .inputs = 2,
-            .input_type = type,
-            .output_type = type,
+            .kind = SimpleFilter{.input_type = type, .output_type = type},
             .parameters = {side("left"), side("top"), side("right"), side("bottom")}};
   }
 

@@ -14,8 +14,7 @@ struct CodeProduct : ValueFunction {
     return {.name = "code_product_8",
             .summary = "the product of two codes",
             .inputs = 2,
-            .input_type = ElementType::u8,
-            .output_type = ElementType::u8,
+            .kind = SimpleFilter{.input_type = ElementType::u8, .output_type = ElementType::u8},
             .parameters = {factor("p"), factor("q"), factor("r")}};
   }
 

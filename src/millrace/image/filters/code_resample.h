@@ -5,6 +5,7 @@
 #include "millrace/image/filters/resample_y.h"
 
 #include <type_traits>
+#include <variant>
 
 namespace millrace::image::filters {
 
@@ -18,8 +19,9 @@ template <class Numbers, bool first> struct CodeResample : Numbers {
   static Filter about() {
     Filter filter = Numbers::about();
     filter.name = name;
-    filter.input_type = first ? ElementType::u8 : ElementType::u16;
-    filter.output_type = first ? ElementType::u16 : ElementType::u8;
+    auto& simple = std::get<SimpleFilter>(filter.kind);
+    simple.input_type = first ? ElementType::u8 : ElementType::u16;
+    simple.output_type = first ? ElementType::u16 : ElementType::u8;
     return filter;
   }
 

@@ -12,8 +12,7 @@ template <ElementType type> struct CodeFieldRows : SameSize {
   static Filter about() {
     return {.name = name,
             .summary = "the rows of one field, and means of codes between them",
-            .input_type = type,
-            .output_type = type,
+            .kind = SimpleFilter{.input_type = type, .output_type = type},
             .parameters = {{.name = "field", .type = ParameterType::integer, .minimum = 0, .maximum = 1}}};
   }
 
@@ -47,8 +46,7 @@ template <ElementType type> struct CodeMovingRows : SameSize {
     return {.name = name,
             .summary = "the rows of one field, and between them codes that move with the picture",
             .inputs = 3,
-            .input_type = type,
-            .output_type = type,
+            .kind = SimpleFilter{.input_type = type, .output_type = type},
             .parameters = {{.name = "field", .type = ParameterType::integer, .minimum = 0, .maximum = 1},
                            {.name = "slack", .type = ParameterType::integer, .maximum = 385},
                            {.name = "maximum", .type = ParameterType::integer, .maximum = 65535}}};

@@ -231,9 +231,9 @@ TEST(ColorModel, hasPartsWithANumberForEveryParameter) {
       planes.push_back(plane_geometry(format, p));
     std::vector<PlaneGeometry> rgb;
     for (int p = 0; p < 3; ++p)
-      rgb.push_back(check(find_filter("yuv2rgb")->mix(p, planes, {0}).value()));
+      rgb.push_back(check(find_filter("yuv2rgb")->if_mixing()->mix(p, planes, {0}).value()));
     for (int p = 0; p < 3; ++p)
-      EXPECT_EQ(check(find_filter("rgb2yuv")->mix(p, rgb, {}).value()).size, planes[p].size);
+      EXPECT_EQ(check(find_filter("rgb2yuv")->if_mixing()->mix(p, rgb, {}).value()).size, planes[p].size);
   }
 }
 

@@ -53,7 +53,7 @@ struct Load8 : Load {
   static Filter about() {
     Filter f = Load::about();
     f.name = "load8";
-    f.input_type = ElementType::u8;
+    f.kind = SimpleFilter{.input_type = ElementType::u8};
     return f;
   }
 };
@@ -61,7 +61,7 @@ struct Load16 : Load {
   static Filter about() {
     Filter f = Load::about();
     f.name = "load16";
-    f.input_type = ElementType::u16;
+    f.kind = SimpleFilter{.input_type = ElementType::u16};
     return f;
   }
 };
@@ -69,7 +69,7 @@ struct Store8 : Store {
   static Filter about() {
     Filter f = Store::about();
     f.name = "store8";
-    f.output_type = ElementType::u8;
+    f.kind = SimpleFilter{.output_type = ElementType::u8};
     return f;
   }
 };
@@ -77,7 +77,7 @@ struct Store16 : Store {
   static Filter about() {
     Filter f = Store::about();
     f.name = "store16";
-    f.output_type = ElementType::u16;
+    f.kind = SimpleFilter{.output_type = ElementType::u16};
     return f;
   }
 };

@@ -20,7 +20,7 @@ struct Convolve {
     return {.name = "convolve",
             .summary = "weigh a square of pixels, and divide by the sum of the weights unless that is 0",
             .chroma = ChromaDefault::passes,
-            .has_table = true,
+            .kind = SimpleFilter{.has_table = true},
             .parameters = {{.name = "kernel",
                             .summary = "n x n weights row by row, n odd",
                             .type = ParameterType::list,

@@ -13,7 +13,7 @@ struct Curve : ValueFunction {
     return {.name = "curve",
             .summary = "tones by the smooth curve (natural cubic spline) through points",
             .chroma = ChromaDefault::passes,
-            .has_table = true,
+            .kind = SimpleFilter{.has_table = true},
             .parameters = {{.name = "points",
                             .summary = "x1, y1, x2, y2, ...: from which value to which, x growing",
                             .type = ParameterType::list,

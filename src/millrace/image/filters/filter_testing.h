@@ -30,12 +30,12 @@ class Images final : public PixelSource {
 inline ScalarImage apply_filter(const Filter& filter, const ParameterValues& values,
                                 const std::vector<ScalarImage>& inputs, const PlaneGeometry& geometry) {
   Images source(inputs);
-  const Coefficients coefficients = filter.coefficients(geometry, values);
+  const Coefficients coefficients = filter.simple().coefficients(geometry, values);
   ScalarAlgebra algebra(source, geometry, coefficients);
   ScalarImage result{.size = filter.output(geometry, values).value().size, .pixels = {}};
   for (int y = 0; y < result.size.height; ++y) {
     for (int x = 0; x < result.size.width; ++x)
-      result.pixels.push_back(filter.pixel(algebra, x, y));
+      result.pixels.push_back(filter.simple().pixel(algebra, x, y));
   }
   return result;
 }

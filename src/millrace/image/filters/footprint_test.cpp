@@ -186,7 +186,7 @@ class Footprint : public testing::TestWithParam<Subject> {
               .inputs = std::vector<int>(static_cast<std::size_t>(filter.inputs), StageLayout::source),
               .input = geometry,
               .output = *output,
-              .coefficients = filter.coefficients(geometry, values)};
+              .coefficients = filter.simple().coefficients(geometry, values)};
     }
   }
 
@@ -210,7 +210,7 @@ TEST_P(Footprint, HoldsEveryPixelThatIsRead) {
     ScalarAlgebra algebra(picture, stage.input, stage.coefficients);
     for (int y = rect.y0; y < rect.y1; ++y) {
       for (int x = rect.x0; x < rect.x1; ++x)
-        static_cast<void>(stage.filter->pixel(algebra, x, y));
+        static_cast<void>(stage.filter->simple().pixel(algebra, x, y));
     }
     ASSERT_TRUE(picture.stayed_inside()) << describe(stage, rect);
     ASSERT_TRUE(stage.required(rect).contains(picture.read_rect())) << describe(stage, rect);
@@ -230,7 +230,7 @@ TEST_P(Footprint, InteriorNeedsNoClampingAndGivesTheSameBits) {
     InteriorAlgebra bold(picture, stage.input, stage.coefficients);
     for (int y = rect.y0; y < rect.y1; ++y) {
       for (int x = rect.x0; x < rect.x1; ++x) {
-        ASSERT_EQ(GetParam().interior_pixel(bold, x, y), stage.filter->pixel(careful, x, y))
+        ASSERT_EQ(GetParam().interior_pixel(bold, x, y), stage.filter->simple().pixel(careful, x, y))
             << describe(stage, rect);
       }
     }
@@ -248,7 +248,8 @@ TEST_P(Footprint, IsHardlyLargerThanWhatIsRead) {
     StageLayout stage = any_stage();
     double slack = 1;
     if (stage.filter->name == "undistort") {
-      stage.coefficients = stage.filter->coefficients(stage.input, {real(-0.2, 0.2), real(-0.05, 0.05)});
+      stage.coefficients =
+          stage.filter->simple().coefficients(stage.input, {real(-0.2, 0.2), real(-0.05, 0.05)});
       slack = 1.1;
     }
     const Rect rect = any_rect(stage.output.size);
@@ -261,7 +262,7 @@ TEST_P(Footprint, IsHardlyLargerThanWhatIsRead) {
     ScalarAlgebra algebra(picture, stage.input, stage.coefficients);
     for (int y = rect.y0; y < rect.y1; ++y) {
       for (int x = rect.x0; x < rect.x1; ++x)
-        static_cast<void>(stage.filter->pixel(algebra, x, y));
+        static_cast<void>(stage.filter->simple().pixel(algebra, x, y));
     }
     const Rect declared = stage.required(rect);
     const Rect read = picture.read_rect();

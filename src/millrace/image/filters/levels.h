@@ -13,7 +13,7 @@ struct Levels : ValueFunction {
         .name = "levels",
         .summary = "spread what lies between black and white over [0,1], and bend it by gamma",
         .chroma = ChromaDefault::passes,
-        .has_table = true,
+        .kind = SimpleFilter{.has_table = true},
         .parameters = {{.name = "black", .summary = "becomes 0, as all below it", .minimum = 0, .maximum = 1},
                        {.name = "white", .summary = "becomes 1, as all above it", .minimum = 0, .maximum = 1},
                        {.name = "gamma",

@@ -14,9 +14,8 @@ struct Lookup8 : ValueFunction {
   static Filter about() {
     return {.name = "lookup_8",
             .summary = "another code for each code",
-            .has_table = true,
-            .input_type = ElementType::u8,
-            .output_type = ElementType::u8};
+            .kind = SimpleFilter{
+                .has_table = true, .input_type = ElementType::u8, .output_type = ElementType::u8}};
   }
 
   // The default table is the identity.

@@ -7,6 +7,7 @@
 #include <map>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace millrace::image {
@@ -18,13 +19,14 @@ template <class F> float scalar_pixel(ScalarAlgebra& algebra, int x, int y) {
 
 template <class F> Filter erased() {
   Filter filter = F::about();
-  filter.access = F::access;
-  if constexpr (requires { F::value_function; }) filter.value_function = F::value_function;
   filter.output = &F::output;
-  filter.coefficients = &F::coefficients;
-  filter.footprint = &F::footprint;
-  if constexpr (requires { &F::codes; }) filter.codes = &F::codes;
-  filter.pixel = &scalar_pixel<F>;
+  auto& simple = std::get<SimpleFilter>(filter.kind);
+  simple.access = F::access;
+  if constexpr (requires { F::value_function; }) simple.value_function = F::value_function;
+  simple.coefficients = &F::coefficients;
+  simple.footprint = &F::footprint;
+  if constexpr (requires { &F::codes; }) simple.codes = &F::codes;
+  simple.pixel = &scalar_pixel<F>;
   return filter;
 }
 
@@ -40,11 +42,14 @@ std::vector<Part> parts_of(std::span<const PlaneGeometry> inputs, const Paramete
 template <class F> Filter composed() {
   Filter filter = F::about();
   filter.output = &F::output;
-  if constexpr (requires { &F::mix; })
-    filter.mix = &F::mix;
-  else
-    filter.parts = &parts_of<F>;
-  if constexpr (requires { &F::frames; }) filter.frames = &F::frames;
+  if constexpr (requires { &F::mix; }) {
+    filter.kind = MixingFilter{.mix = &F::mix};
+  } else {
+    ComposedFilter kind{.parts = &parts_of<F>};
+    if constexpr (requires { F::sizes_may_differ; }) kind.sizes_may_differ = F::sizes_may_differ;
+    if constexpr (requires { &F::frames; }) kind.frames = &F::frames;
+    filter.kind = std::move(kind);
+  }
   return filter;
 }
 
@@ -103,7 +108,7 @@ std::span<const Filter> unnamed_filters() {
 const Filter* find_simple_filter(std::string_view name) {
   if (const Filter* unnamed = find_in(unnamed_filters(), name)) return unnamed;
   const Filter* named = find_filter(name);
-  return named == nullptr || named->composed() ? nullptr : named;
+  return named != nullptr && named->if_simple() != nullptr ? named : nullptr;
 }
 
 const Filter& load_filter(ElementType type) {

@@ -4,6 +4,7 @@
 #include "millrace/image/filter/filter.h"
 
 #include <string>
+#include <variant>
 
 namespace millrace::image::filters {
 
@@ -14,7 +15,8 @@ template <class F, ElementType type> struct OnCodes : F {
     Filter filter = F::about();
     static const std::string name = std::string(filter.name) + (type == ElementType::u8 ? "_8" : "_16");
     filter.name = name;
-    filter.input_type = filter.output_type = type;
+    auto& simple = std::get<SimpleFilter>(filter.kind);
+    simple.input_type = simple.output_type = type;
     return filter;
   }
 };

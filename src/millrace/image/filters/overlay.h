@@ -12,6 +12,8 @@ namespace millrace::image::filters {
 // Puts the second input over the first one. It may be larger or smaller and reach beyond the frame. Its place
 // is in luma samples, rounded left and up to whole chroma samples.
 struct Overlay : SameSize {
+  static constexpr bool sizes_may_differ = true;
+
   static Filter about() {
     const auto place = [](std::string_view name, std::string_view summary) {
       return Parameter{.name = name,
@@ -24,7 +26,6 @@ struct Overlay : SameSize {
     return {.name = "overlay",
             .summary = "the second input, of any size, at a place of the first one",
             .inputs = 2,
-            .sizes_may_differ = true,
             .parameters = {place("x", "where its left edge lies"), place("y", "where its upper edge lies"),
                            opacity_parameter()}};
   }

@@ -22,7 +22,7 @@ struct Pad : MovedInput {
     return {.name = "pad",
             .summary = "add a border around the frame",
             .geometric = true,
-            .value_coefficient = 2,
+            .kind = SimpleFilter{.value_coefficient = 2},
             .parameters = {side("left"),
                            side("top"),
                            side("right"),

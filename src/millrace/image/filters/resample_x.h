@@ -17,7 +17,7 @@ struct ResampleX {
     return {.name = "resample_x",
             .summary = "another width",
             .geometric = true,
-            .has_table = true,
+            .kind = SimpleFilter{.has_table = true},
             .parameters = resampling_parameters()};
   }
 

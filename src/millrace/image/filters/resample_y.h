@@ -17,7 +17,7 @@ struct ResampleY {
     return {.name = "resample_y",
             .summary = "another height",
             .geometric = true,
-            .has_table = true,
+            .kind = SimpleFilter{.has_table = true},
             .parameters = resampling_parameters()};
   }
 

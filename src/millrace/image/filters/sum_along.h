@@ -13,7 +13,7 @@ template <Axis axis> struct SumAlong : Along<axis> {
   static Filter named(std::string_view name, std::string_view summary) {
     return {.name = name,
             .summary = summary,
-            .has_table = true,
+            .kind = SimpleFilter{.has_table = true},
             .parameters = {{.name = "half",
                             .summary = "weights of a symmetric window, from the centre outwards",
                             .type = ParameterType::list,

@@ -39,7 +39,7 @@ class AheadOfTimeKernel final : public Kernel {
 }  // namespace
 
 std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa isa) {
-  if (filter.formula) return nullptr;
+  if (filter.simple().formula) return nullptr;
   auto written = filter.name == "lookup_8"     ? lookup_kernel(isa)
                  : filter.name == "resample_x" ? resample_x_kernel(isa)
                                                : code_resample_kernel(filter, isa);

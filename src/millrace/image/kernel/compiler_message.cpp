@@ -60,7 +60,7 @@ std::string request_text(const KernelSpec& spec, machine::Isa isa) {
   std::string text = fmt::format("{} {}", machine::name_of(isa), spec.key());
   std::set<std::string_view> told;
   for (const KernelStage& stage : spec.stages) {
-    const auto& formula = stage.filter->formula;
+    const auto& formula = stage.filter->simple().formula;
     if (formula && told.insert(formula->identity()).second) text += '\n' + formula->text();
   }
   return text;

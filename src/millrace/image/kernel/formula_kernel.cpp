@@ -119,7 +119,7 @@ class FormulaKernel final : public Kernel {
     ++next;  // fill
     for (float& coefficient : call.coefficients)
       coefficient = *static_cast<const float*>(arguments[next++]);
-    if (spec().stages[0].filter->has_table) {
+    if (spec().stages[0].filter->simple().has_table) {
       const auto& table = *static_cast<const halide_buffer_t*>(arguments[next++]);
       call.table = {reinterpret_cast<const float*>(table.host),
                     static_cast<std::size_t>(table.dim[0].extent)};
@@ -334,7 +334,7 @@ class FormulaKernel final : public Kernel {
 
 std::shared_ptr<const Kernel> formula_kernel(const KernelSpec& spec) {
   if (spec.stages.size() != 1 || !spec.stored.empty()) return nullptr;
-  const auto& formula = spec.stages[0].filter->formula;
+  const auto& formula = spec.stages[0].filter->simple().formula;
   return formula ? std::make_shared<FormulaKernel>(spec, formula) : nullptr;
 }
 

@@ -63,20 +63,20 @@ bool take_inputs(KeyReader& reader, int stage, std::vector<int>& inputs) {
 ElementType KernelSpec::buffer_type(int buffer) const {
   for (const KernelStage& stage : stages) {
     for (int input : stage.inputs) {
-      if (input == -1 - buffer) return stage.filter->input_type;
+      if (input == -1 - buffer) return stage.filter->simple().input_type;
     }
   }
   return ElementType::f32;
 }
 
 bool KernelSpec::has(Access access) const {
-  return std::ranges::any_of(stages,
-                             [access](const KernelStage& stage) { return stage.filter->access == access; });
+  return std::ranges::any_of(
+      stages, [access](const KernelStage& stage) { return stage.filter->simple().access == access; });
 }
 
 bool KernelSpec::gathered(int buffer) const {
   for (const KernelStage& stage : stages) {
-    if (stage.filter->access != Access::gather) continue;
+    if (stage.filter->simple().access != Access::gather) continue;
     for (int input : stage.inputs) {
       if (input == -1 - buffer) return true;
     }

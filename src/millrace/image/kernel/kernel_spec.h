@@ -35,7 +35,7 @@ struct KernelSpec {
   [[nodiscard]] bool reads_around() const { return has(Access::stencil) || has(Access::window); }
   // Whether a stage gathers from this buffer. Its corners are then passed too, see kernel_builder.h.
   [[nodiscard]] bool gathered(int buffer) const;
-  [[nodiscard]] ElementType output_type() const { return stages.back().filter->output_type; }
+  [[nodiscard]] ElementType output_type() const { return stages.back().filter->simple().output_type; }
   // "blur(i0);sobel_x(0)": identifies the group in caches, reports, traces and compiler requests. Filters are
   // named by identity().
   [[nodiscard]] std::string key() const;

@@ -36,12 +36,12 @@ class WorkOnCodes {
 
   // The code version of a stage, if there is one.
   [[nodiscard]] std::optional<CodeFilter> counterpart(const StageLayout& stage, bool changing) const {
-    if (stage.filter->codes != nullptr && !changing)
-      return stage.filter->codes(stage.coefficients, static_cast<int>(maximum()));
+    if (stage.filter->simple().codes != nullptr && !changing)
+      return stage.filter->simple().codes(stage.coefficients, static_cast<int>(maximum()));
     const Filter* same = on_codes(*stage.filter, type_);
     if (same == nullptr) return {};
     CodeFilter found{.filter = same, .coefficients = stage.coefficients, .computes = false, .rounds = false};
-    if (const int value = stage.filter->value_coefficient; value >= 0) {
+    if (const int value = stage.filter->simple().value_coefficient; value >= 0) {
       const float border = std::clamp(stage.coefficients[value], 0.0F, 1.0F);
       found.coefficients.set(value, std::floor(border * maximum() + 0.5F));
       found.rounds = true;
@@ -70,7 +70,7 @@ class WorkOnCodes {
       }
       if (chosen_[s] && !loads(s) &&
           ((read_as_number[s] && counterparts_[s]->rounds) ||
-           (read_as_code[s] && counterparts_[s]->filter->output_type != type_))) {
+           (read_as_code[s] && counterparts_[s]->filter->simple().output_type != type_))) {
         refused_[s] = true;
         return false;
       }

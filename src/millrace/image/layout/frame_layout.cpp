@@ -39,7 +39,7 @@ Result<Planes> parse_planes(std::string_view name) {
 
 StageLayout::Reads StageLayout::reads(const Rect& rect) const {
   if (rect.empty()) return {};
-  const Rect footprint = filter->footprint(rect, input, coefficients);
+  const Rect footprint = filter->simple().footprint(rect, input, coefficients);
   const Rect frame = whole(input.size);
   const Rect inside = intersection(footprint, frame);
   return {.required = inside.empty() ? Rect{} : inside,

@@ -29,7 +29,7 @@ FrameFormat frame(int width, int height, Chroma chroma = Chroma::c420, int bits 
 void expect_well_formed(const PlaneLayout& layout) {
   if (layout.is_neutral()) return;
   EXPECT_EQ(layout.output, layout.stages.back().output);
-  EXPECT_EQ(layout.output_type, layout.stages.back().filter->output_type);
+  EXPECT_EQ(layout.output_type, layout.stages.back().filter->simple().output_type);
   std::vector<bool> read(layout.stages.size());
   for (std::size_t s = 0; s < layout.stages.size(); ++s) {
     const StageLayout& stage = layout.stages[s];
@@ -232,7 +232,7 @@ TEST(PlanFrame, CroppedPlanesFitTheOutputFormat) {
                       (Size{video::plane_width(layout->output, p), video::plane_height(layout->output, p)}));
             for (const StageLayout& stage : plane.stages) {
               const Rect needed =
-                  stage.filter->footprint(whole(stage.output.size), stage.input, stage.coefficients);
+                  stage.filter->simple().footprint(whole(stage.output.size), stage.input, stage.coefficients);
               EXPECT_TRUE(whole(stage.input.size).contains(needed))
                   << width << "x" << height << " " << fraction;
             }

@@ -61,11 +61,11 @@ int inlined_stages(const PlaneLayout& layout, const std::vector<int>& group) {
     const int member = group[i];
     const StageLayout& stage = layout.stages[member];
     // Conversions are single operations and not counted.
-    if (stage.node >= 0) sum += times[member] * weight(stage.filter->access);
+    if (stage.node >= 0) sum += times[member] * weight(stage.filter->simple().access);
     if (sum > max_inlined_stages) return sum;
     for (int input : stage.inputs) {
       if (std::ranges::binary_search(group, input)) {
-        times[input] += times[member] * reads_per_pixel(stage.filter->access);
+        times[input] += times[member] * reads_per_pixel(stage.filter->simple().access);
       }
     }
   }
@@ -81,10 +81,10 @@ double evaluations_of(const PlaneLayout& layout, const std::vector<int>& group) 
     const double now = times[group[i]];
     if (stage.node >= 0) sum += now;
     const double reads =
-        stage.filter->access == Access::window
+        stage.filter->simple().access == Access::window
             ? static_cast<double>(
-                  stage.filter->footprint({0, 0, 1, 1}, stage.input, stage.coefficients).pixels())
-            : reads_per_pixel(stage.filter->access);
+                  stage.filter->simple().footprint({0, 0, 1, 1}, stage.input, stage.coefficients).pixels())
+            : reads_per_pixel(stage.filter->simple().access);
     for (int input : stage.inputs) {
       if (std::ranges::binary_search(group, input)) times[input] += now * reads;
     }
@@ -149,7 +149,7 @@ Grouping group_stages(const PlaneLayout& layout, Fusion fusion) {
     const auto& readers = consumers[s];
     int target = readers.empty() ? -1 : group_of[readers[0]];
     for (int reader : readers) {
-      const Access access = layout.stages[reader].filter->access;
+      const Access access = layout.stages[reader].filter->simple().access;
       if (group_of[reader] != target || !may_join(access, fusion)) target = -1;
     }
     if (target >= 0) {

@@ -38,7 +38,7 @@ StageLayout conversion(const Filter& filter, int input, const PlaneGeometry& geo
                     .inputs = {input},
                     .input = geometry,
                     .output = geometry};
-  stage.coefficients = filter.coefficients(geometry, {maximum});
+  stage.coefficients = filter.simple().coefficients(geometry, {maximum});
   return stage;
 }
 
@@ -81,7 +81,7 @@ Result<Made> add_stage(const FilterRef& filter, const ParameterValues& values, s
     stage.inputs.push_back(input.stage);
   stage.input = geometry;
   stage.output = *output;
-  stage.coefficients = filter->coefficients(geometry, values);
+  stage.coefficients = filter->simple().coefficients(geometry, values);
   return Made{.stage = static_cast<int>(stages.size()) - 1, .geometry = *output};
 }
 
@@ -132,8 +132,8 @@ class PlaneBuilder {
     if (known != made_.end()) return known->second;
     auto made = Node::is_video(node)
                     ? source_frame({.offset = offset, .second = node == Node::second, .plane = plane})
-                : pipeline_.nodes[node].filter->mix != nullptr ? mixed(node, offset, plane)
-                                                               : computed(node, offset, plane);
+                : pipeline_.nodes[node].filter->if_mixing() != nullptr ? mixed(node, offset, plane)
+                                                                       : computed(node, offset, plane);
     if (made) made_.emplace(std::tuple{node, offset, plane}, *made);
     return made;
   }
@@ -178,8 +178,10 @@ class PlaneBuilder {
       inputs.push_back(*made);
     }
     const PlaneGeometry& geometry = inputs[0].geometry;
+    const ComposedFilter* composed = node.filter->if_composed();
+    const bool sizes_may_differ = composed != nullptr && composed->sizes_may_differ;
     for (const Made& input : inputs) {
-      if (input.geometry.size != geometry.size && !node.filter->sizes_may_differ) {
+      if (input.geometry.size != geometry.size && !sizes_may_differ) {
         return usage_error("{}: its inputs differ in size, {}x{} and {}x{}; {}", node.filter->name,
                            geometry.size.width, geometry.size.height, input.geometry.size.width,
                            input.geometry.size.height, way_to_one_size(node, inputs));
@@ -189,7 +191,7 @@ class PlaneBuilder {
     if (!output) return std::unexpected(output.error());
     if (treated == ChromaDefault::neutral || std::ranges::any_of(inputs, &Made::neutral))
       return Made{.geometry = *output, .neutral = true};
-    if (node.filter->composed()) return parts_of(n, offset, plane, inputs);
+    if (composed != nullptr) return parts_of(*composed, n, offset, plane, inputs);
     return add_stage(node.filter, node.values, std::string(node.filter->name), n, inputs, stages_);
   }
 
@@ -205,13 +207,14 @@ class PlaneBuilder {
   }
 
   // The stages of a composed filter.
-  Result<Made> parts_of(int n, int offset, int plane, const std::vector<Made>& inputs) {
+  Result<Made> parts_of(const ComposedFilter& composed, int n, int offset, int plane,
+                        const std::vector<Made>& inputs) {
     const Node& node = pipeline_.nodes[n];
     const auto whole_input = [&](int k) -> Result<Made> {
-      if (node.filter->frames == nullptr) return inputs.at(k);
-      return made_by(node.inputs[0], offset + k - node.filter->frames(node.values).before, plane);
+      if (!composed.frames) return inputs.at(k);
+      return made_by(node.inputs[0], offset + k - composed.frames(node.values).before, plane);
     };
-    return add_parts(n, node.filter->parts(geometries_of(inputs), node.values), whole_input);
+    return add_parts(n, composed.parts(geometries_of(inputs), node.values), whole_input);
   }
 
   // A plane of a filter that combines planes of its input.
@@ -229,7 +232,7 @@ class PlaneBuilder {
       count = made->geometry.role == PlaneRole::rgb ? 3 : request_.video.size();
       planes.push_back(*made);
     }
-    const auto mix = node.filter->mix(plane, geometries_of(planes), node.values);
+    const auto mix = node.filter->if_mixing()->mix(plane, geometries_of(planes), node.values);
     if (!mix) return std::unexpected(mix.error());
     auto made = add_parts(n, mix->parts, [&](int k) -> Result<Made> { return planes.at(k); });
     if (made) made->geometry = mix->output;

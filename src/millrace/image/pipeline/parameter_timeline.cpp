@@ -54,7 +54,10 @@ double clear_step(const Parameter& parameter) {
   return (parameter.maximum - parameter.minimum) * clear_share;
 }
 
-bool decides_where_to_read(const Node& node) { return node.filter->access == Access::gather; }
+bool decides_where_to_read(const Node& node) {
+  const SimpleFilter* simple = node.filter->if_simple();
+  return simple != nullptr && simple->access == Access::gather;
+}
 
 }  // namespace
 

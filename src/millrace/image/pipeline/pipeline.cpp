@@ -49,10 +49,8 @@ NeighbouringFrames neighbours_of(const Pipeline& pipeline) {
   for (std::size_t n = pipeline.nodes.size(); n-- > 0;) {
     const Node& node = pipeline.nodes[n];
     NeighbouringFrames read = asked[n];
-    if (node.filter->frames != nullptr) {
-      const NeighbouringFrames own = node.filter->frames(node.values);
-      read = {.before = read.before + own.before, .after = read.after + own.after};
-    }
+    const NeighbouringFrames own = node.filter->frames_read(node.values);
+    read = {.before = read.before + own.before, .after = read.after + own.after};
     for (int input : node.inputs) {
       NeighbouringFrames& known = Node::is_video(input) ? videos : asked[static_cast<std::size_t>(input)];
       known = {.before = std::max(known.before, read.before), .after = std::max(known.after, read.after)};
@@ -91,7 +89,7 @@ Pipeline ending_in_ycbcr(Pipeline pipeline) {
 
 bool needs_color(const Pipeline& pipeline) {
   return std::ranges::any_of(pipeline.nodes, [](const Node& node) {
-    return node.filter->mix != nullptr || node.filter->luma_passes;
+    return node.filter->if_mixing() != nullptr || node.filter->luma_passes;
   });
 }
 
@@ -103,9 +101,7 @@ bool reads_second(const Pipeline& pipeline) {
 
 const Filter* neighbour_reader(const Pipeline& pipeline) {
   const auto found = std::ranges::find_if(pipeline.nodes, [](const Node& node) {
-    if (node.filter->frames == nullptr) return false;
-    const NeighbouringFrames read = node.filter->frames(node.values);
-    return read.before > 0 || read.after > 0;
+    return node.filter->frames_read(node.values) != NeighbouringFrames{};
   });
   return found == pipeline.nodes.end() ? nullptr : found->filter;
 }

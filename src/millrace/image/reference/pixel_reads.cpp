@@ -56,7 +56,7 @@ void watch(const StageLayout& stage, const Uses& uses, WatchingSource& source) {
   for (int y = 0; y < stage.output.size.height; ++y) {
     for (int x = 0; x < stage.output.size.width; ++x) {
       source.set_uses(uses[pixel++]);
-      static_cast<void>(stage.filter->pixel(algebra, x, y));  // only to observe its reads
+      static_cast<void>(stage.filter->simple().pixel(algebra, x, y));  // only to observe its reads
     }
   }
 }

@@ -66,10 +66,10 @@ class Recursion {
     }
 
     float pixel(int x, int y) {
-      if (valid.empty()) return layouts.filter->pixel(algebra, x, y);
+      if (valid.empty()) return layouts.filter->simple().pixel(algebra, x, y);
       const std::size_t index = cache.index(x, y);
       if (!valid[index]) {
-        cache.pixels[index] = layouts.filter->pixel(algebra, x, y);
+        cache.pixels[index] = layouts.filter->simple().pixel(algebra, x, y);
         valid[index] = true;
       }
       return cache.pixels[index];

@@ -36,7 +36,7 @@ ScalarImage evaluate(const StageLayout& stage, std::vector<const ScalarImage*> i
   image.pixels.reserve(size.pixels());
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x)
-      image.pixels.push_back(stage.filter->pixel(algebra, x, y));
+      image.pixels.push_back(stage.filter->simple().pixel(algebra, x, y));
   }
   return image;
 }

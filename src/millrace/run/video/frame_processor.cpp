@@ -89,7 +89,7 @@ Status FrameProcessor::lay_out(const video::FrameFormat& input) {
   gathered_.resize(runner_.layout().planes.size());
   for (const image::PlaneLayout& plane : runner_.layout().planes) {
     if (std::ranges::none_of(plane.stages, [](const image::StageLayout& stage) {
-          return stage.filter->access == image::Access::gather;
+          return stage.filter->simple().access == image::Access::gather;
         }))
       continue;
     for (const image::SourceFrame& source : plane.sources)

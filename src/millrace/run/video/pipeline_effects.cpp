@@ -10,17 +10,19 @@ namespace millrace::run {
 namespace {
 
 bool mixes_rows(const image::Filter& filter) {
-  return filter.geometric || filter.access != image::Access::pointwise;
+  const image::SimpleFilter* simple = filter.if_simple();
+  return filter.geometric || (simple != nullptr && simple->access != image::Access::pointwise);
 }
 
 // Whether every pixel keeps its position, as in a crop that removes nothing.
 bool stays_in_place(const image::Node& node, const image::PlaneGeometry& plane) {
   const image::Filter& filter = *node.filter;
-  if (filter.access != image::Access::pointwise || filter.composed() || filter.inputs != 1) return false;
+  const image::SimpleFilter* simple = filter.if_simple();
+  if (simple == nullptr || simple->access != image::Access::pointwise || filter.inputs != 1) return false;
   const image::Rect first{0, 0, 1, 1};
   const auto output = filter.output(plane, node.values);
   return output && output->size == plane.size &&
-         filter.footprint(first, plane, filter.coefficients(plane, node.values)) == first;
+         simple->footprint(first, plane, simple->coefficients(plane, node.values)) == first;
 }
 
 // The first filter that sees two fields and computes a row from others, or moves it.
@@ -33,10 +35,11 @@ const image::Filter* row_mixing_filter(const image::Pipeline& pipeline, const im
         }))
       continue;
     // Chroma rows lie between luma rows.
-    const bool mixes_chroma = node.filter->mix != nullptr && plane.frame_step_y > 1;
+    const bool mixes_chroma = node.filter->if_mixing() != nullptr && plane.frame_step_y > 1;
     if ((mixes_rows(*node.filter) && !stays_in_place(node, plane)) || mixes_chroma) return node.filter;
-    if (node.filter->parts != nullptr &&
-        std::ranges::any_of(node.filter->parts(std::vector(node.inputs.size(), plane), node.values),
+    const image::ComposedFilter* composed = node.filter->if_composed();
+    if (composed != nullptr &&
+        std::ranges::any_of(composed->parts(std::vector(node.inputs.size(), plane), node.values),
                             [](const image::Part& part) { return mixes_rows(*part.filter); }))
       return node.filter;
   }

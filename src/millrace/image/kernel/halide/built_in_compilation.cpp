@@ -13,7 +13,7 @@ namespace millrace::image {
 
 Status compile_built_in_kernels(const std::string& folder, std::span<const machine::Isa> isas) {
   std::vector<Filter> filters;
-  std::ranges::remove_copy_if(all_filters(), std::back_inserter(filters), &Filter::composed);
+  std::ranges::copy_if(all_filters(), std::back_inserter(filters), &Filter::if_simple);
   filters.insert(filters.end(), unnamed_filters().begin(), unnamed_filters().end());
 
   std::string declarations;

@@ -20,7 +20,7 @@ template <class F> Expr pixel_expression(HalideAlgebra& a, const Expr& x, const 
 }  // namespace
 
 Expr filter_expression(const Filter& filter, HalideAlgebra& algebra, const Expr& x, const Expr& y) {
-  if (filter.formula) return formula_pixel(*filter.formula, algebra, x, y);
+  if (filter.simple().formula) return formula_pixel(*filter.simple().formula, algebra, x, y);
   static const auto table = [] {
     std::map<std::string_view, PixelExpression> t;
     const auto add = [&]<class F>() { t.emplace(F::about().name, &pixel_expression<F>); };

@@ -84,7 +84,7 @@ std::vector<bool> read_in_place(const KernelSpec& spec) {
   for (int s = static_cast<int>(spec.stages.size()) - 1; s >= 0; --s) {
     const KernelStage& stage = spec.stages[static_cast<std::size_t>(s)];
     const int own = mover[static_cast<std::size_t>(s)].value_or(many);
-    const bool spread = own == many || stage.filter->access != Access::pointwise;
+    const bool spread = own == many || stage.filter->simple().access != Access::pointwise;
     for (int input : stage.inputs) {
       if (input >= 0) read(input, spread ? many : stage.filter->geometric ? s : own);
     }
@@ -110,8 +110,8 @@ StageSymbols stage_symbols(const Filter& filter, std::size_t s, const Expr& inte
     built.arguments.emplace_back(coefficient);
     symbols.coefficients.emplace_back(coefficient);
   }
-  if (filter.on_codes()) symbols.pixels = halide_type(filter.input_type);
-  if (filter.has_table) {
+  if (filter.simple().on_codes()) symbols.pixels = halide_type(filter.simple().input_type);
+  if (filter.simple().has_table) {
     ImageParam table(Halide::Float(32), 1, fmt::format("table{}", s));
     table.dim(0).set_min(0);
     built.arguments.emplace_back(table);
@@ -148,7 +148,8 @@ class Comparisons final : public Halide::Internal::IRGraphVisitor {
 
 Arithmetic arithmetic_of(const Filter& filter) {
   const Expr zero = 0;
-  const Halide::Type type = filter.on_codes() ? halide_type(filter.input_type) : Halide::Float(32);
+  const Halide::Type type =
+      filter.simple().on_codes() ? halide_type(filter.simple().input_type) : Halide::Float(32);
   const StageSymbols numbers{.width = 1,
                              .height = 1,
                              .interior = 0,
@@ -258,8 +259,8 @@ class StageExpressions {
     const bool in_place = x.same_as(scope_.x) && y.same_as(scope_.y);
     HalideAlgebra algebra(symbols_[s], inputs, scope_, keeps_[s] && in_place ? keep_for_row() : keep_nothing);
     Expr value = filter_expression(*stage.filter, algebra, x, y);
-    if (stage.filter->output_type != ElementType::f32)
-      value = Halide::cast(halide_type(stage.filter->output_type), value);
+    if (stage.filter->simple().output_type != ElementType::f32)
+      value = Halide::cast(halide_type(stage.filter->simple().output_type), value);
     return value;
   }
 
@@ -288,8 +289,8 @@ std::vector<int> vector_widths(const KernelSpec& spec, const Halide::Target& tar
   const int lanes = target.natural_vector_size<float>();
   int most = lanes;
   for (const KernelStage& stage : spec.stages) {
-    if (stage.filter->on_codes())
-      most = std::max(most, target.natural_vector_size(halide_type(stage.filter->input_type)));
+    if (stage.filter->simple().on_codes())
+      most = std::max(most, target.natural_vector_size(halide_type(stage.filter->simple().input_type)));
   }
   // Each step of a loop depends on the previous one. Several vectors in parallel hide the latency.
   if (loops && !spec.has(Access::gather)) most = std::max(2 * most, 4 * lanes);
