@@ -4,6 +4,7 @@
 #include "millrace/base/printable.h"
 #include "millrace/base/without_exceptions.h"
 #include "millrace/cluster/live_split/link_words.h"
+#include "millrace/cluster/plan/whole_number.h"
 #include "millrace/version.h"
 
 #include <algorithm>
@@ -133,7 +134,7 @@ void SplitHub::listen_to(int id, Worker& worker) {
       hear(id, worker, parse_message(*line));
     } catch (const Message::exception&) {
       worker.gone = true;
-    } catch (const std::string&) {
+    } catch (const WrongValue&) {
       worker.gone = true;
     }
   }

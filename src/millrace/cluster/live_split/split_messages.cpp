@@ -105,7 +105,7 @@ Assignment assignment_from(const Message& message) {
   a.after = frames_in(message, "after", most_around);
   a.beyond = frames_in(message, "beyond", most_beyond);
   a.window = frames_in(message, "window", most_window);
-  if (a.window < 1) throw std::string("window");
+  if (a.window < 1) throw WrongValue("window");
   return a;
 }
 

@@ -6,6 +6,7 @@
 #include "millrace/cluster/live_split/line_channel.h"
 #include "millrace/cluster/live_split/section_run.h"
 #include "millrace/cluster/live_split/wake_up.h"
+#include "millrace/cluster/plan/whole_number.h"
 #include "millrace/version.h"
 
 #include <algorithm>
@@ -134,7 +135,7 @@ class SplitNode {
     } catch (const Message::exception&) {
       leave(damaged());
       return;
-    } catch (const std::string&) {
+    } catch (const WrongValue&) {
       leave(damaged());
       return;
     }
@@ -192,7 +193,7 @@ class SplitNode {
           hear(parse_message(*line));
         } catch (const Message::exception&) {
           leave(damaged());
-        } catch (const std::string&) {
+        } catch (const WrongValue&) {
           leave(damaged());
         }
       }

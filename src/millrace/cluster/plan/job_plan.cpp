@@ -74,7 +74,7 @@ std::optional<std::int64_t> key_from(const Json& json) {
   return whole_number(json, "its chunks", 0);
 }
 
-// Throws the JSON library's exceptions, or a text that describes the problem.
+// Throws the JSON library's exceptions, or a WrongValue.
 JobPlan plan_from(const Json& json) {
   JobPlan plan;
   json.at("millrace").get_to(plan.version);
@@ -95,7 +95,7 @@ JobPlan plan_from(const Json& json) {
   if (!times || std::ssize(*times) != (plan.has_times() ? plan.frames : 0) ||
       std::ranges::adjacent_find(*times, std::ranges::greater_equal()) != times->end() ||
       (plan.has_times() && (times->front() < -most_time || times->back() > most_time)))
-    throw std::string("its times");
+    throw WrongValue("its times");
   plan.times = std::move(*times);
   if (const Json& last = json.at("last_duration"); !last.is_null())
     plan.last_duration =
@@ -112,10 +112,10 @@ JobPlan plan_from(const Json& json) {
     next += cut.frames;
     cut.after = whole_number(each.at("after"), what, 0, std::min(plan.frames - next, most_around));
     if (cut.key.value_or(0) > first_read(cut) || cut.earlier_key.value_or(0) > first_read(cut))
-      throw std::string(what);
+      throw WrongValue(what);
     plan.chunks.push_back(cut);
   }
-  if (next != plan.frames) throw std::string("its chunks");
+  if (next != plan.frames) throw WrongValue("its chunks");
   return plan;
 }
 
@@ -177,8 +177,8 @@ Result<JobPlan> parse_plan(std::string_view text, const std::string& name) {
     return plan;
   } catch (const Json::exception&) {
     return failure("{}: the plan is damaged; make it again", name);
-  } catch (const std::string& what) {
-    return failure("{}: the plan is damaged: {} cannot be; make it again", name, what);
+  } catch (const WrongValue& wrong) {
+    return failure("{}: the plan is damaged: {} cannot be; make it again", name, wrong.what());
   }
 }
 
