@@ -129,7 +129,7 @@ static void set_aspect(GstStructure* out, millrace_pipeline* pipeline, const mil
 /* What comes out where all of what goes in is known. */
 static GstStructure* made_of(millrace_pipeline* pipeline, const GstStructure* in, const gchar* name,
                              gint width, gint height) {
-  millrace_format from, to;
+  millrace_format from, to = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
   if (!format_of(gst_video_format_from_string(name), width, height, &from) ||
       millrace_pipeline_format(pipeline, &from, NULL, &to) != MILLRACE_OK)
     return NULL;
@@ -273,7 +273,7 @@ static gboolean start_either_way(MillraceElement* self) {
 }
 
 static gboolean start_run(MillraceElement* self) {
-  millrace_format in, out;
+  millrace_format in, out = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
   if (!format_of(GST_VIDEO_INFO_FORMAT(&self->in), GST_VIDEO_INFO_WIDTH(&self->in),
                  GST_VIDEO_INFO_HEIGHT(&self->in), &in))
     return FALSE;

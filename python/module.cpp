@@ -94,17 +94,14 @@ class Locked {
 // Sound, metadata and other content of a video, for a video that is made from it.
 class Origin {
  public:
-  explicit Origin(millrace_run* run) {
-    const Unlocked unlocked;
-    check(millrace_run_origin(run, &origin_));
-  }
+  explicit Origin(millrace_origin* origin) : origin_(origin) {}
   ~Origin() { millrace_origin_free(origin_); }
   Origin(const Origin&) = delete;
   Origin& operator=(const Origin&) = delete;
   [[nodiscard]] const millrace_origin* handle() const { return origin_; }
 
  private:
-  millrace_origin* origin_ = nullptr;
+  millrace_origin* origin_;
 };
 
 // The memory of a frame that was taken from a run: its planes and its properties.
@@ -221,7 +218,13 @@ class Run {
     check(millrace_run_input_frames_like(run_, origin.handle()));
     set_input(format_of(told));
   }
-  Origin* origin() const { return new Origin(run_); }
+  // Waits like output_format().
+  Origin* origin() {
+    millrace_origin* found = nullptr;
+    const Unlocked unlocked;
+    call_apart([&] { return millrace_run_origin(run_, &found); });
+    return new Origin(found);
+  }
   void output(const nb::bytes& name) {
     check(millrace_run_output(run_, whole(name, "the name of the output").c_str()));
   }
@@ -463,21 +466,29 @@ std::string text_of(millrace_code (*ask)(const char**)) {
   return told;
 }
 
+// For functions of the library that ask whether to stop. Afterwards the exception is set.
+int interrupted(void*) {
+  const Locked lock;
+  return PyErr_CheckSignals();
+}
+
 // Question and answer are JSON.
-std::string answer_of(millrace_code (*answer)(const char*, const char**), const std::string& question) {
-  const Unlocked unlocked;
+std::string answer_of(millrace_code (*answer)(const char*, int (*)(void*), void*, const char**),
+                      const std::string& question) {
   const char* told = nullptr;
-  check(answer(question.c_str(), &told));
+  millrace_code code = MILLRACE_OK;
+  {
+    const Unlocked unlocked;
+    code = answer(question.c_str(), interrupted, nullptr, &told);
+  }
+  if (code == MILLRACE_INTERRUPTED) throw nb::python_error();
+  check(code);
   return told;
 }
 
 // The display times of the frames of a file, and their unit in seconds.
 std::pair<std::vector<std::int64_t>, std::pair<int, int>> frame_times(const nb::bytes& name) {
   const std::string file = whole(name, "the name of the video");
-  const auto interrupted = [](void*) {
-    const Locked lock;
-    return PyErr_CheckSignals();
-  };
   const std::int64_t* times = nullptr;
   std::int64_t count = 0;
   std::int32_t base[2] = {0, 1};
@@ -528,10 +539,10 @@ NB_MODULE(_millrace, module) {
   module.def("filters", [] { return text_of(millrace_filters); });
   module.def("machine", [] { return text_of(millrace_machine); });
   module.def(
-      "predict", [](const std::string& question) { return answer_of(millrace_predict, question); },
+      "predict", [](const std::string& question) { return answer_of(millrace_predict_until, question); },
       nb::arg("question"));
   module.def(
-      "simulate", [](const std::string& question) { return answer_of(millrace_simulate, question); },
+      "simulate", [](const std::string& question) { return answer_of(millrace_simulate_until, question); },
       nb::arg("question"));
   module.def("plane_shapes", &plane_shapes, nb::arg("format"));
   module.def("frame_times", &frame_times, nb::arg("name"));

@@ -4,15 +4,19 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/video/reader.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
 #include <bit>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <new>
 #include <set>
 #include <string>
 #include <thread>
@@ -81,7 +85,7 @@ TEST_P(ApiFrames, OfTheCallerBecomeWhatARunFromFileToFileMakesOfThem) {
   OK(millrace_run_output_frames(run.handle));
   OK(millrace_run_set(run.handle, "structure", "sliding"));
   OK(millrace_run_start(run.handle));
-  millrace_format made{};
+  millrace_format made = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
   OK(millrace_run_output_format(run.handle, &made));
   int after = 0;
   OK(millrace_pipeline_neighbours(OwnPipeline(pipeline).handle, nullptr, &after));
@@ -110,7 +114,7 @@ TEST_P(ApiFrames, OfTheRunsOwnMemoryAreTheSameAndOutliveIt) {
     millrace_frame frame = MILLRACE_FRAME;
     millrace_frame_memory* memory = nullptr;
   };
-  millrace_format made{};
+  millrace_format made = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
   std::vector<Memory> pulled;
   std::vector<Taken> taken;
   for (const bool copied : {true, false}) {
@@ -186,7 +190,7 @@ TEST_P(ApiFrames, ProcessedInPlaceAreTheSame) {
     OK(millrace_run_input_frames(run.handle, &format));
     OK(millrace_run_output_frames(run.handle));
     OK(in_place ? millrace_run_start_in_place(run.handle) : millrace_run_start(run.handle));
-    millrace_format made{};
+    millrace_format made = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
     OK(millrace_run_output_format(run.handle, &made));
     for (std::size_t i = 0; i < before.size(); ++i) {
       Memory in(format, i % 2 == 0);
@@ -258,7 +262,7 @@ TEST(Api, TouchesNothingBesideTheFramesThatItProcessesInPlace) {
             OK(millrace_run_output_frames(run.handle));
             OK(millrace_run_set(run.handle, "structure", structure));
             OK(millrace_run_start_in_place(run.handle));
-            millrace_format made{};
+            millrace_format made = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
             OK(millrace_run_output_format(run.handle, &made));
             const auto bytes = [](const millrace_format& of) {
               return static_cast<std::size_t>(of.width) * static_cast<std::size_t>(of.height) *
@@ -388,7 +392,7 @@ TEST(Api, WhatShowsLaterIsToldByWhoeverWaits) {
   OK(millrace_run_input(run.handle, "/nowhere/at all.mkv"));
   OK(millrace_run_output_frames(run.handle));
   OK(millrace_run_start(run.handle));
-  millrace_format format{};
+  millrace_format format = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
   EXPECT_NE(millrace_run_output_format(run.handle, &format), MILLRACE_OK);
   EXPECT_THAT(millrace_error(), HasSubstr("/nowhere/at all.mkv"));
   Memory out(small_gray);
@@ -481,6 +485,90 @@ TEST(Api, FreeingARunEndsTheWaitsOfOthers) {
   run.reset();
   pusher.join();
   EXPECT_EQ(millrace_run_pull(handle, &out.frame, -1), MILLRACE_USAGE);
+}
+
+// Memory that ends where a struct of the told size would.
+class EndOfMemory {
+ public:
+  EndOfMemory() {
+    void* const pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    pages_ = static_cast<std::byte*>(pages);
+    mprotect(pages_ + page, page, PROT_NONE);
+  }
+  ~EndOfMemory() { munmap(pages_, 2 * page); }
+  EndOfMemory(const EndOfMemory&) = delete;
+  EndOfMemory& operator=(const EndOfMemory&) = delete;
+  // A struct that says `size`, of which `bytes` exist.
+  void* place(std::size_t size, std::size_t bytes) {
+    std::memset(pages_, 0x5a, page);
+    std::byte* const at = pages_ + page - bytes;
+    std::memcpy(at, &size, sizeof size);
+    return at;
+  }
+  [[nodiscard]] std::vector<std::byte> content() const { return {pages_, pages_ + page}; }
+
+ private:
+  static constexpr std::size_t page = 4096;
+  std::byte* pages_ = nullptr;
+};
+
+// Every function that fills a struct of the caller.
+TEST(Api, AStructOfAnotherSizeIsRefusedAndNotTouched) {
+  const OwnPipeline pipeline("blur");
+  const OwnRun from_file("blur");
+  OK(millrace_run_input(from_file.handle, "test:16x8@3"));
+  OK(millrace_run_output_frames(from_file.handle));
+  OK(millrace_run_start(from_file.handle));
+  const OwnRun in_place("blur");
+  OK(millrace_run_input_frames(in_place.handle, &small_gray));
+  OK(millrace_run_output_frames(in_place.handle));
+  OK(millrace_run_start_in_place(in_place.handle));
+  Memory in(small_gray);
+  millrace_frame_memory* memory = nullptr;
+  struct Filler {
+    const char* name;
+    std::size_t size;
+    std::function<millrace_code(void*)> fill;
+  };
+  const std::vector<Filler> fillers{
+      {"pipeline_format", sizeof(millrace_format),
+       [&](void* made) {
+         return millrace_pipeline_format(pipeline.handle, &small_gray, nullptr,
+                                         static_cast<millrace_format*>(made));
+       }},
+      {"run_output_format", sizeof(millrace_format),
+       [&](void* made) {
+         return millrace_run_output_format(from_file.handle, static_cast<millrace_format*>(made));
+       }},
+      {"run_pull", sizeof(millrace_frame),
+       [&](void* made) {
+         return millrace_run_pull(from_file.handle, static_cast<millrace_frame*>(made), -1);
+       }},
+      {"run_take", sizeof(millrace_frame),
+       [&](void* made) {
+         return millrace_run_take(from_file.handle, static_cast<millrace_frame*>(made), &memory, -1);
+       }},
+      {"run_process", sizeof(millrace_frame), [&](void* made) {
+         return millrace_run_process(in_place.handle, &in.frame, static_cast<millrace_frame*>(made));
+       }}};
+  EndOfMemory end;
+  for (const Filler& filler : fillers)
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{8}, filler.size - 8, filler.size + 8, SIZE_MAX}) {
+      SCOPED_TRACE(filler.name + (" " + std::to_string(size)));
+      void* const made = end.place(size, std::clamp(size, sizeof size, filler.size + 8));
+      const auto before = end.content();
+      EXPECT_EQ(filler.fill(made), MILLRACE_USAGE);
+      EXPECT_THAT(millrace_error(), HasSubstr("the size of the"));
+      EXPECT_THAT(millrace_error(), HasSubstr("begin with MILLRACE_F"));
+      EXPECT_EQ(end.content(), before);
+    }
+  EXPECT_EQ(memory, nullptr);
+  // No frame was lost.
+  Memory out(MILLRACE_FORMAT(16, 8, MILLRACE_420, 8));
+  for (int i = 0; i < 3; ++i)
+    OK(millrace_run_pull(from_file.handle, &out.frame, -1));
 }
 
 // Whichever comes first, the process goes on, and the run is either started and ended or not started.
@@ -655,6 +743,28 @@ millrace_code format_refused(millrace_run* run, const std::function<void(millrac
 millrace_code with_filters(const char* filters) {
   millrace_pipeline* made = nullptr;
   return millrace_pipeline_create_with("mine", filters, &made);
+}
+
+TEST(Api, QuestionsAboutModelsEndWhenTheirCallerSaysSo) {
+  using Ask = millrace_code (*)(const char*, int (*)(void*), void*, const char**);
+  for (
+      const auto& [ask, question] :
+      {std::pair<Ask, const char*>{millrace_simulate_until,
+                                   R"({"pipeline": "a 1ms; b serial 1ms", "cores": 2, "items": 900000000})"},
+       {millrace_predict_until,
+        R"({"pipeline": "a 1ms outputs 100; b serial 1ms", "threads": [900, 901, 902, 903, 904, 905, 906, 907]})"}}) {
+    int questions = 0;
+    const auto third = [](void* count) { return ++*static_cast<int*>(count) == 3 ? 1 : 0; };
+    const char* answer = "";
+    EXPECT_EQ(ask(question, third, &questions, &answer), MILLRACE_INTERRUPTED) << millrace_error();
+    EXPECT_EQ(questions, 3);
+    EXPECT_EQ(answer, nullptr);
+    EXPECT_THAT(millrace_error(), HasSubstr("interrupted"));
+  }
+  const char* answer = nullptr;
+  OK(millrace_simulate_until(R"({"pipeline": "a 1ms", "cores": 1, "items": 100})", nullptr, nullptr,
+                             &answer));
+  EXPECT_THAT(answer, HasSubstr("items"));
 }
 
 millrace_code asked(millrace_code (*answer)(const char*, const char**), const char* question) {

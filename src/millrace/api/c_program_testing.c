@@ -60,6 +60,10 @@ static millrace_code (*const run_report)(millrace_run*, const char**) = millrace
 static millrace_code (*const run_explanation)(millrace_run*, const char**) = millrace_run_explanation;
 static millrace_code (*const predict)(const char*, const char**) = millrace_predict;
 static millrace_code (*const simulate)(const char*, const char**) = millrace_simulate;
+static millrace_code (*const predict_until)(const char*, int (*)(void*), void*,
+                                            const char**) = millrace_predict_until;
+static millrace_code (*const simulate_until)(const char*, int (*)(void*), void*,
+                                             const char**) = millrace_simulate_until;
 
 /* The layouts of structs on 64-bit machines, which must not change either. */
 _Static_assert(sizeof(void*) != 8 || sizeof(millrace_format) == 40, "the layout of millrace_format");

@@ -88,7 +88,7 @@ TEST(Floats, AreFilteredWithoutBeingRoundedOrClipped) {
   const millrace_format format = MILLRACE_FORMAT(width, height, MILLRACE_GRAY, 32);
   const OwnRun run("blur");
   start_in_place(run, format);
-  millrace_format made{};
+  millrace_format made = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
   OK(millrace_run_output_format(run.handle, &made));
   EXPECT_EQ(made.bits, 32);
   std::vector<float> image;

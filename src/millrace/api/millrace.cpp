@@ -7,6 +7,7 @@
 #include "millrace/api/hosted_run.h"
 #include "millrace/api/model_questions.h"
 #include "millrace/api/own_filters.h"
+#include "millrace/api/pipeline_file.h"
 #include "millrace/base/printable.h"
 #include "millrace/image/pipeline/filter_catalogue.h"
 #include "millrace/image/pipeline/presets.h"
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -157,13 +159,18 @@ constexpr int32_t float_bits = 32;
 constexpr video::SampleForms all_numbers{video::SampleForm::numbers, video::SampleForm::numbers,
                                          video::SampleForm::numbers};
 
-Result<video::FrameFormat> format_of(const millrace_format* format) {
-  if (Status there = check_pointer(format, "format"); !there) return std::unexpected(there.error());
-  const millrace_format& f = *format;
-  if (f.size != sizeof(millrace_format))
+Status check_format_size(const millrace_format* format) {
+  if (Status there = check_pointer(format, "format"); !there) return there;
+  if (format->size != sizeof(millrace_format))
     return usage_error(
-        "the size of the format is {}, not {}; begin with MILLRACE_FORMAT, of the header of {}", f.size,
+        "the size of the format is {}, not {}; begin with MILLRACE_FORMAT, of the header of {}", format->size,
         sizeof(millrace_format), MILLRACE_VERSION);
+  return {};
+}
+
+Result<video::FrameFormat> format_of(const millrace_format* format) {
+  if (Status sized = check_format_size(format); !sized) return std::unexpected(sized.error());
+  const millrace_format& f = *format;
   if (f.width < 1 || f.width > video::max_dimension || f.height < 1 || f.height > video::max_dimension)
     return usage_error("frames of {}x{} are impossible; 1x1 to {}x{} are possible", f.width, f.height,
                        video::max_dimension, video::max_dimension);
@@ -201,7 +208,7 @@ millrace_format format_from(const video::FrameFormat& format) {
 }
 
 Status hand_out_format(const Result<video::FrameFormat>& format, millrace_format* target) {
-  if (Status there = check_pointer(target, "format"); !there) return there;
+  if (Status sized = check_format_size(target); !sized) return sized;
   if (!format) return std::unexpected(format.error());
   *target = format_from(*format);
   return {};
@@ -338,6 +345,7 @@ Status create_pipeline(const char* text, std::span<const image::FilterRef> own,
   if (Status there = check_pointer(pipeline, "the place of the pipeline"); !there) return there;
   *pipeline = nullptr;
   if (Status there = check_pointer(text, "the text of the pipeline"); !there) return there;
+  if (Status regular = millrace::api::check_pipeline_file(text); !regular) return regular;
   auto loaded = image::load_pipeline(text, {}, own);
   if (!loaded) return std::unexpected(loaded.error());
   std::string spelled = image::to_string(*loaded);
@@ -346,14 +354,26 @@ Status create_pipeline(const char* text, std::span<const image::FilterRef> own,
   return {};
 }
 
+// Asks `stop` ten times a second, however often it is asked itself.
+std::function<bool()> now_and_then(int (*stop)(void*), void* argument) {
+  if (stop == nullptr) return {};
+  using Clock = std::chrono::steady_clock;
+  return [stop, argument, next = Clock::now()]() mutable {
+    constexpr std::chrono::milliseconds between_questions(100);
+    if (Clock::now() < next) return false;
+    next = Clock::now() + between_questions;
+    return stop(argument) != 0;
+  };
+}
+
 // Keeps the answer for the calling thread.
-Status answer_question(Result<std::string> (*answered)(std::string_view), const char* question,
-                       const char** answer) {
+Status answer_question(Result<std::string> (*answered)(std::string_view, const std::function<bool()>&),
+                       const char* question, const std::function<bool()>& stops, const char** answer) {
   thread_local std::string kept;
   if (Status there = check_pointer(answer, "the place of the answer"); !there) return there;
   *answer = nullptr;
   if (Status there = check_pointer(question, "the question"); !there) return there;
-  auto made = answered(question);
+  auto made = answered(question, stops);
   if (!made) return std::unexpected(made.error());
   kept = std::move(*made);
   *answer = kept.c_str();
@@ -639,7 +659,11 @@ millrace_code millrace_run_process(millrace_run* run, const millrace_frame* from
 }
 
 millrace_code millrace_run_output_format(millrace_run* run, millrace_format* format) {
-  return on_run(run, [&](HostedRun& of) { return hand_out_format(of.output_format(), format); });
+  return on_run(run, [&](HostedRun& of) -> Status {
+    // Before the wait for the input.
+    if (Status sized = check_format_size(format); !sized) return sized;
+    return hand_out_format(of.output_format(), format);
+  });
 }
 
 millrace_code millrace_run_push(millrace_run* run, const millrace_frame* frame, int milliseconds) {
@@ -654,7 +678,8 @@ millrace_code millrace_run_end(millrace_run* run) {
 
 millrace_code millrace_run_pull(millrace_run* run, millrace_frame* frame, int milliseconds) {
   return on_run(run, [&](HostedRun& of) -> Result<Passed> {
-    if (Status there = check_pointer(frame, "frame"); !there) return std::unexpected(there.error());
+    // Before the wait for a frame.
+    if (Status sized = check_frame_size(frame); !sized) return std::unexpected(sized.error());
     return of.pull([&](const video::Frame& done) { return write_frame(done, *frame); },
                    patience_of(milliseconds));
   });
@@ -742,9 +767,23 @@ millrace_code millrace_run_explanation(millrace_run* run, const char** text) {
 }
 
 millrace_code millrace_predict(const char* question, const char** answer) {
-  return guarded([&] { return answer_question(millrace::api::predict, question, answer); });
+  return guarded([&] { return answer_question(millrace::api::predict, question, {}, answer); });
 }
 
 millrace_code millrace_simulate(const char* question, const char** answer) {
-  return guarded([&] { return answer_question(millrace::api::simulate, question, answer); });
+  return guarded([&] { return answer_question(millrace::api::simulate, question, {}, answer); });
+}
+
+millrace_code millrace_predict_until(const char* question, int (*stop)(void*), void* stop_argument,
+                                     const char** answer) {
+  return guarded([&] {
+    return answer_question(millrace::api::predict, question, now_and_then(stop, stop_argument), answer);
+  });
+}
+
+millrace_code millrace_simulate_until(const char* question, int (*stop)(void*), void* stop_argument,
+                                      const char** answer) {
+  return guarded([&] {
+    return answer_question(millrace::api::simulate, question, now_and_then(stop, stop_argument), answer);
+  });
 }

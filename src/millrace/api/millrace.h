@@ -17,7 +17,8 @@
  * Unless a comment says otherwise, every function may be called from any thread, at any time, with any
  * handle. Handles are numbers that are looked up, not addresses. A handle that is NULL, freed or of another
  * kind gives MILLRACE_USAGE. So does a handle from before a fork: the child creates its own. All other
- * pointers that are not NULL are dereferenced and must be valid.
+ * pointers that are not NULL are dereferenced and must be valid. A struct whose `size` is not that of this
+ * header's version gives MILLRACE_USAGE, and is not written.
  *
  * No function ends the process, throws, prints or handles signals. Returned strings belong to the library and
  * are zero-terminated. They are UTF-8 if the names of files are. */
@@ -72,8 +73,8 @@ MILLRACE_EXPORT millrace_code millrace_frame_times(const char* name, int (*stop)
 
 typedef struct millrace_pipeline millrace_pipeline;
 
-/* text: the pipeline language ("blur | sobel_x"), a preset ("@A"), or the name of a .toml file. On an error
- * *pipeline is NULL. */
+/* text: the pipeline language ("blur | sobel_x"), a preset ("@A"), or the name of a .toml file, which
+ * must be a regular file. On an error *pipeline is NULL. */
 MILLRACE_EXPORT millrace_code millrace_pipeline_create(const char* text, millrace_pipeline** pipeline);
 /* Like millrace_pipeline_create, with filters that the caller defines. They belong to this pipeline and to
  * the runs that use it.
@@ -162,7 +163,8 @@ MILLRACE_EXPORT millrace_code millrace_format_plane(const millrace_format* forma
                                                     int* width, int* height);
 
 /* The output format of a pipeline for an input format. planes: value of the option of that name; NULL means
- * "auto". Assumes that a second video has the format of the first. */
+ * "auto". Assumes that a second video has the format of the first. Initialise `output` with MILLRACE_FORMAT
+ * too. */
 MILLRACE_EXPORT millrace_code millrace_pipeline_format(millrace_pipeline* pipeline,
                                                        const millrace_format* input, const char* planes,
                                                        millrace_format* output);
@@ -232,7 +234,8 @@ MILLRACE_EXPORT millrace_code millrace_run_start_in_place(millrace_run* run);
 MILLRACE_EXPORT millrace_code millrace_run_process(millrace_run* run, const millrace_frame* from,
                                                    millrace_frame* to);
 
-/* The format of the output frames. Waits until the input has been opened. */
+/* The format of the output frames. Waits until the input has been opened. Initialise `format` with
+ * MILLRACE_FORMAT(...). */
 MILLRACE_EXPORT millrace_code millrace_run_output_format(millrace_run* run, millrace_format* format);
 
 /* The properties of the output frames, for millrace_run_input_frames_like of another run. Waits until the
@@ -289,11 +292,17 @@ MILLRACE_EXPORT millrace_code millrace_run_explanation(millrace_run* run, const 
  * question: JSON, {"pipeline": "load serial 0.5ms; work 4ms", "threads": [1, 2, 4], "cores", "strategies":
  * ["pools"], "tokens", "queue", "items", "seed", "sticky": false, "formulas": false}. Only the pipeline is
  * required. The members are options of `millrace model`. answer: as `millrace model --json` prints it, valid
- * until the thread's next call of millrace_predict or millrace_simulate. */
+ * until the thread's next call of a function for models. */
 MILLRACE_EXPORT millrace_code millrace_predict(const char* question, const char** answer);
 /* The same for `millrace simulate`: {"pipeline", "machine", "cores", "strategy", "tokens", "queue", "items",
  * "seed", "sticky"}. Takes about 0.2 us per item and stage. */
 MILLRACE_EXPORT millrace_code millrace_simulate(const char* question, const char** answer);
+/* The same, until stop(stop_argument) returns nonzero; then MILLRACE_INTERRUPTED. This thread calls it about
+ * ten times a second. */
+MILLRACE_EXPORT millrace_code millrace_predict_until(const char* question, int (*stop)(void*),
+                                                     void* stop_argument, const char** answer);
+MILLRACE_EXPORT millrace_code millrace_simulate_until(const char* question, int (*stop)(void*),
+                                                      void* stop_argument, const char** answer);
 
 #ifdef __cplusplus
 }

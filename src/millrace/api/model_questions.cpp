@@ -1,5 +1,6 @@
 #include "millrace/api/model_questions.h"
 
+#include "millrace/api/pipeline_file.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
 #include "millrace/machine/topology/topology.h"
@@ -107,6 +108,7 @@ class Question {
       refuse(
           "give a pipeline: stages divided by ';', such as 'load serial 0.5ms; work 4ms', or a .toml file");
     if (!right_) return std::unexpected(right_.error());
+    if (Status regular = check_pipeline_file(words); !regular) return std::unexpected(regular.error());
     return model::load_pipeline(words);
   }
 
@@ -134,7 +136,7 @@ std::string dumped(const json& answer) { return answer.dump(2, ' ', false, json:
 
 }  // namespace
 
-Result<std::string> predict(std::string_view text) {
+Result<std::string> predict(std::string_view text, const std::function<bool()>& stops) {
   static constexpr std::string_view names[] = {"pipeline", "threads", "cores", "strategies", "tokens",
                                                "queue",    "items",   "seed",  "sticky",     "formulas"};
   Question question(text, names);
@@ -144,7 +146,8 @@ Result<std::string> predict(std::string_view text) {
                              .queue = question.count("queue", largest_int),
                              .sharing = question.flag("sticky") ? model::CoreSharing::sticky
                                                                 : model::CoreSharing::balanced,
-                             .simulate = !question.flag("formulas")};
+                             .simulate = !question.flag("formulas"),
+                             .stops = stops};
   if (asked.cores.empty()) asked.cores = {1, 2, 4, 8, 16};
   if (auto strategies = question.strategies("strategies"); !strategies.empty())
     asked.strategies = std::move(strategies);
@@ -158,7 +161,7 @@ Result<std::string> predict(std::string_view text) {
   return dumped(model::to_json(*report));
 }
 
-Result<std::string> simulate(std::string_view text) {
+Result<std::string> simulate(std::string_view text, const std::function<bool()>& stops) {
   static constexpr std::string_view names[] = {"pipeline", "machine", "cores", "strategy", "tokens",
                                                "queue",    "items",   "seed",  "sticky"};
   Question question(text, names);
@@ -166,6 +169,7 @@ Result<std::string> simulate(std::string_view text) {
                                   .queue = question.count("queue", largest_int),
                                   .sharing = question.flag("sticky") ? model::CoreSharing::sticky
                                                                      : model::CoreSharing::balanced};
+  asked.options.stops = stops;
   asked.options.items = question.whole("items", 1, most_items).value_or(asked.options.items);
   asked.options.seed = static_cast<std::uint64_t>(
       question.whole("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(1));

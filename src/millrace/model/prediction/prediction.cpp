@@ -180,7 +180,8 @@ Prediction predict(const Pipeline& pipeline, const Plan& plan, std::int64_t item
 }
 
 Result<Prediction> predict_by_simulation(const Pipeline& pipeline, const Plan& plan, std::int64_t items,
-                                         std::int64_t simulated, int runs, std::uint64_t seed) {
+                                         std::int64_t simulated, int runs, std::uint64_t seed,
+                                         const std::function<bool()>& stops) {
   if (runs < 2 || runs > 1000) return usage_error("{} runs to simulate; give 2 to 1000", runs);
   constexpr double most_calls = 4e6;
   const double affordable = most_calls / calls_per_item(pipeline);
@@ -194,8 +195,8 @@ Result<Prediction> predict_by_simulation(const Pipeline& pipeline, const Plan& p
   double sum = 0;
   double squares = 0;
   for (int run = 0; run < runs; ++run) {
-    const auto result =
-        simulate(pipeline, plan, {.items = each, .seed = seed + static_cast<std::uint64_t>(run)});
+    const auto result = simulate(
+        pipeline, plan, {.items = each, .seed = seed + static_cast<std::uint64_t>(run), .stops = stops});
     if (!result) return std::unexpected(result.error());
     // The remaining items pass in the steady state.
     const double seconds =

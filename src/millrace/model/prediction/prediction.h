@@ -8,6 +8,7 @@
 #include "millrace/model/prediction/ordered_tail.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,10 @@ struct Prediction {
 // Predicts by `runs` simulations (2 to 1000) of at most `simulated` items, with seeds from `seed` on,
 // extended to `items`. Returns the mean, and two standard deviations of a single run to either side. If items
 // split into many parts, fewer items are simulated, so that a simulation takes at most about a second.
-// Returns a usage error if not even one item can be simulated.
-[[nodiscard]] MILLRACE_EXPORT Result<Prediction> predict_by_simulation(const Pipeline& pipeline,
-                                                                       const Plan& plan, std::int64_t items,
-                                                                       std::int64_t simulated, int runs,
-                                                                       std::uint64_t seed);
+// Returns a usage error if not even one item can be simulated. `stops`: see SimulationOptions.
+[[nodiscard]] MILLRACE_EXPORT Result<Prediction>
+predict_by_simulation(const Pipeline& pipeline, const Plan& plan, std::int64_t items, std::int64_t simulated,
+                      int runs, std::uint64_t seed, const std::function<bool()>& stops = {});
 
 // Long-run seconds per item: by formulas, corrected for the tokens that in-order delivery ties up. `tail`
 // must belong to this pipeline.

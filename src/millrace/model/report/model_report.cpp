@@ -108,12 +108,16 @@ Result<ModelReport> answer(const Pipeline& pipeline, const ModelQuestion& questi
   }
   for (const Strategy strategy : question.strategies) {
     for (const int cores : question.cores) {
+      // Formulas take up to some tenths of a second for a row.
+      if (question.stops && question.stops())
+        return std::unexpected(
+            Error{ErrorKind::interrupted, "the prediction was interrupted before its end"});
       ModelRow row{.asked = cores, .plan = plan_for(pipeline, strategy, cores, question)};
       row.plan.sharing = question.sharing;
       row.prediction = predict(pipeline, row.plan, question.items);
       if (question.simulate) {
         auto simulated = predict_by_simulation(pipeline, row.plan, question.items, question.simulated,
-                                               question.runs, question.seed);
+                                               question.runs, question.seed, question.stops);
         if (!simulated) return std::unexpected(simulated.error());
         row.prediction = std::move(*simulated);
       }

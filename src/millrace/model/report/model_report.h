@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct ModelQuestion {
   std::int64_t simulated = 20'000;  // items per simulation
   int runs = 3;                     // simulations per row
   std::uint64_t seed = 1;
+  std::function<bool()> stops = nullptr;  // see SimulationOptions
 };
 
 struct ModelRow {

@@ -51,6 +51,7 @@ class PoolsSimulation {
     while (const auto job = run_.processors.next_done()) {
       finished(static_cast<std::size_t>(*job));
       if (run_.overfull(expected_)) return run_.overfull_error();
+      if (run_.is_stopped()) return SimulatedRun::stopped_error();
     }
     for (SimulatedThread& thread : threads_)
       account(thread);

@@ -47,6 +47,7 @@ class StealingSimulation {
     while (const auto job = run_.processors.next_done()) {
       finished(static_cast<std::size_t>(*job));
       if (run_.overfull()) return run_.overfull_error();
+      if (run_.is_stopped()) return SimulatedRun::stopped_error();
     }
     for (const std::size_t w : idle_)
       run_.result.pools[0].starved_seconds += run_.processors.now_seconds() - workers_[w].idle_since;

@@ -106,6 +106,10 @@ int SimulatedRun::outputs(int index, int item) {
   return static_cast<int>(random.whole(stage(index).outputs));
 }
 
+std::unexpected<Error> SimulatedRun::stopped_error() {
+  return std::unexpected(Error{ErrorKind::interrupted, "the simulation was interrupted before its end"});
+}
+
 std::unexpected<Error> SimulatedRun::overfull_error() const {
   return usage_error(
       "more than {} items inside at once, with {} of {} from the source; give fewer tokens or smaller "

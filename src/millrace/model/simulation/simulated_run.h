@@ -51,6 +51,12 @@ class SimulatedRun {
     return order.live() + static_cast<std::int64_t>(expected) > most_simulated_inside;
   }
   [[nodiscard]] std::unexpected<Error> overfull_error() const;
+  // Whether the caller wants the simulation to end. Call it after every event.
+  [[nodiscard]] bool is_stopped() {
+    constexpr std::uint32_t between_questions = 1U << 15;
+    return ++events_ % between_questions == 0 && options_.stops && options_.stops();
+  }
+  [[nodiscard]] static std::unexpected<Error> stopped_error();
   // Completes the statistics after the last event.
   [[nodiscard]] SimulationResult finish();
 
@@ -61,6 +67,7 @@ class SimulatedRun {
   const std::vector<Stage>& stages_;
   SimulationOptions options_;
   std::optional<Replay> replay_;
+  std::uint32_t events_ = 0;
   double counted_until_ = 0;
   double item_seconds_ = 0;  // time integral of the items inside
   double sojourn_total_ = 0;

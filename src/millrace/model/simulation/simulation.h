@@ -9,6 +9,7 @@
 #include "millrace/model/pipeline/plan.h"
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace millrace::model {
@@ -32,6 +33,8 @@ struct StealingSetting {
 struct SimulationOptions {
   std::int64_t items = 100'000;  // made by the source, 1 to 10^9
   std::uint64_t seed = 1;
+  // Asked about once in 10 ms; true ends the simulation with an error of kind `interrupted`. May be empty.
+  std::function<bool()> stops = nullptr;
 };
 
 struct StageTotals {

@@ -43,6 +43,18 @@ TEST(Processors, LetWaitingJobsUseNoCore) {
   EXPECT_DOUBLE_EQ(processors.busy_core_seconds(), 1);
 }
 
+TEST(Simulation, EndsWhenItIsToldToStop) {
+  const Pipeline given = pipeline("a 1us; b serial 1us");
+  for (const Strategy strategy : all_strategies) {
+    int questions = 0;
+    const auto result = simulate(given, make_plan(given, strategy, 2, 20, 4),
+                                 {.items = 500'000'000, .stops = [&] { return ++questions == 3; }});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, ErrorKind::interrupted);
+    EXPECT_EQ(questions, 3);
+  }
+}
+
 // Splitting stages multiply items, and a short text can ask for more work than time or memory allow.
 TEST(Explosions, AreRefusedBeforeTheyBegin) {
   const Pipeline given =
