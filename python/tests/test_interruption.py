@@ -80,7 +80,7 @@ class Interruption(unittest.TestCase):
                                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
                 self.addCleanup(child.kill)
                 self.assertEqual(child.stdout.readline(), "on\n")
-                time.sleep(0.5)  # until it is in the call; earlier, Python itself would heed the signal
+                time.sleep(1)  # until it is in the call; earlier, Python itself would heed the signal
                 self.assertIsNone(child.poll(), "it does not last")
                 begun = time.monotonic()
                 child.send_signal(signal.SIGINT)
