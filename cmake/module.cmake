@@ -1,5 +1,5 @@
-# millrace_module(name [COMPUTES] [SUBFOLDERS folder...] [PROGRAM_SUBFOLDERS folder...] [RACE_TESTS file...]
-#               [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
+# millrace_module(name [COMPUTES] [SUBFOLDERS folder...] [PROGRAM_SUBFOLDERS folder...] [OBJECTS_OF folder...]
+#               [RACE_TESTS file...] [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
 #
 # Declares the module in the current folder and its subfolders (SUBFOLDERS). File names decide what is built:
 #   *_test.cpp   -> one test program <name>_test. Its cases are divided among MILLRACE_TEST_SHARDS processes.
@@ -8,9 +8,11 @@
 #   *_fuzz.cpp   -> one libFuzzer program each (MILLRACE_FUZZERS), run for a bounded time as a test
 #   other *.cpp  -> the library millrace_<name>
 #   *.cpp of PROGRAM_SUBFOLDERS, which are above the other subfolders -> <name>_<subfolder>_sources, for programs of the module
+# OBJECTS_OF: subfolders whose objects are also the object library millrace_<name>_objects, for a shared object that
+# contains only these.
 # COMPUTES: optimise the module even in tests and under sanitizers, because its work outweighs the compile time.
 function(millrace_module name)
-  cmake_parse_arguments(MODULE "COMPUTES" "" "SUBFOLDERS;PROGRAM_SUBFOLDERS;RACE_TESTS;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
+  cmake_parse_arguments(MODULE "COMPUTES" "" "SUBFOLDERS;PROGRAM_SUBFOLDERS;OBJECTS_OF;RACE_TESTS;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
   set(patterns *.cpp)
   foreach(subfolder IN LISTS MODULE_SUBFOLDERS)
     list(APPEND patterns ${subfolder}/*.cpp)
@@ -32,12 +34,25 @@ function(millrace_module name)
   set(sources ${all})
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|_fuzz|main)\\.cpp$")
 
+  set(libraries millrace_${name})
+  set(objects)
+  if(MODULE_OBJECTS_OF)
+    list(JOIN MODULE_OBJECTS_OF "|" folders)
+    set(shared ${sources})
+    list(FILTER shared INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/(${folders})/")
+    list(REMOVE_ITEM sources ${shared})
+    add_library(millrace_${name}_objects OBJECT ${shared})
+    list(APPEND libraries millrace_${name}_objects)
+    set(objects $<TARGET_OBJECTS:millrace_${name}_objects>)
+  endif()
   if(sources)
-    add_library(millrace_${name} STATIC ${sources})
-    target_include_directories(millrace_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers})
-    # The shared libraries made of the same objects export only marked symbols (cmake/libraries.cmake).
-    set_target_properties(millrace_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-    target_link_libraries(millrace_${name} PUBLIC ${MODULE_DEPENDS} fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+    add_library(millrace_${name} STATIC ${sources} ${objects})
+    foreach(library IN LISTS libraries)
+      target_include_directories(${library} PUBLIC ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers})
+      # The shared libraries made of the same objects export only marked symbols (cmake/libraries.cmake).
+      set_target_properties(${library} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+      target_link_libraries(${library} PUBLIC ${MODULE_DEPENDS} fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+    endforeach()
   else()
     add_library(millrace_${name} INTERFACE)
     target_include_directories(millrace_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers})
@@ -49,8 +64,10 @@ function(millrace_module name)
   endif()
   if(MILLRACE_FUZZERS AND fuzzers AND sources)
     # The fuzzer follows the coverage of the code it calls, so the module must report coverage.
-    target_compile_options(millrace_${name} PRIVATE -fsanitize=fuzzer-no-link)
-    target_link_options(millrace_${name} PUBLIC -fsanitize=fuzzer-no-link)
+    foreach(library IN LISTS libraries)
+      target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link)
+      target_link_options(${library} PUBLIC -fsanitize=fuzzer-no-link)
+    endforeach()
   endif()
 
   if(MILLRACE_TESTS AND tests)

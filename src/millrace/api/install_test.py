@@ -121,6 +121,10 @@ print("done")
         self.assertGreater(done["compile_seconds"], 0, "the kernel compiler was not started")
         self.assertTrue(run(*words, "-o", "-", env=self.bare).startswith(b"YUV4MPEG2 W96 H64"))
         self.assertIn(b"millrace", run(self.prefix / "bin/millrace", "exec", "--help", env=self.bare))
+        coded = self.folder / "coded.mkv"  # by the shared object that calls FFmpeg
+        run(*words, "-o", coded, env=self.bare)
+        self.assertTrue(run(self.prefix / "bin/millrace", "run", "crop(1)", coded, "-o", "-", "--no-profile",
+                            env=self.bare).startswith(b"YUV4MPEG2 W96 H64"))
         for program in self.prefix.glob("bin/millrace-*"):
             self.assertIn(b"0.1.0", run(program, "--version", env=self.bare))
 

@@ -53,4 +53,13 @@ fs::path companion_program(std::string_view name) {
   return fs::exists(status) || unknown ? installed : folder / name;
 }
 
+std::vector<fs::path> companion_library_folders() {
+  const std::optional<fs::path> library = own_library();
+  const fs::path folder = (library ? *library : own_program()).parent_path();
+  if (folder.empty()) return {};  // do not search the current folder
+  if (library) return {(folder / MILLRACE_PRIVATE_LIBRARIES_FROM_LIBRARIES).lexically_normal(), folder};
+  return {(folder / MILLRACE_PRIVATE_LIBRARIES_FROM_PRIVATE_PROGRAMS).lexically_normal(),
+          (folder / MILLRACE_PRIVATE_LIBRARIES_FROM_PROGRAMS).lexically_normal(), folder};
+}
+
 }  // namespace millrace

@@ -1,8 +1,9 @@
-// Locates helper programs of this project.
+// Locates helper programs and shared objects of this project.
 #pragma once
 
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace millrace {
 
@@ -11,5 +12,10 @@ namespace millrace {
 // does not exist. It is empty if the location of this code is unknown; an empty path cannot be started. Asks
 // the system on each call. Thread-safe.
 [[nodiscard]] std::filesystem::path companion_program(std::string_view name);
+
+// The folders that may contain shared objects that this program or shared library opens: the installation's
+// folder for them, then the folder of this program or library, as in a build tree and in a Python package.
+// Never the current folder. Empty if the location of this code is unknown. Thread-safe.
+[[nodiscard]] std::vector<std::filesystem::path> companion_library_folders();
 
 }  // namespace millrace

@@ -114,10 +114,6 @@ class Program(unittest.TestCase):
         return "libavcodec" in text
 
     def test_a_run_that_only_writes_its_record_does_not_load_what_draws_pictures(self):
-        folder = pathlib.Path(MILLRACE).parent
-        linked = subprocess.run(["ldd", folder / "millrace-run"], capture_output=True, text=True).stdout
-        if "libavcodec" in linked:
-            self.skipTest("FFmpeg is linked into this build")
         self.assertFalse(self.loads_ffmpeg())
         self.assertFalse(self.loads_ffmpeg("--json", self.folder / "r.json", "--trace", self.folder / "t.json"))
         self.assertTrue(self.loads_ffmpeg("--report", self.folder / "r.html"))
@@ -791,7 +787,7 @@ class Program(unittest.TestCase):
                       ["run", "blur", "test:64x48@6", "--format", "yuv420p", "-o", self.folder / "b.mkv"]):
             code, said = without(*words)
             self.assertEqual((code, said.count("\n")), (1, 1), said)
-            self.assertIn("FFmpeg cannot be loaded", said)
+            self.assertIn("FFmpeg's libraries could not be loaded", said)
         self.assertFalse((self.folder / "b.mkv").exists())
 
     def test_a_real_clip_goes_through_every_preset(self):

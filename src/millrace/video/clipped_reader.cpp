@@ -1,6 +1,6 @@
 #include "millrace/video/clipped_reader.h"
 
-#include "millrace/video/ffmpeg/side_streams.h"
+#include "millrace/video/ffmpeg_backend.h"
 #include "millrace/video/frame/own_duration.h"
 
 #include <algorithm>
@@ -9,16 +9,19 @@
 namespace millrace::video {
 namespace {
 
-// av_rescale_q without FFmpeg, because trimming raw video must not load it. Rounds to the nearest unit.
-std::int64_t rescaled(std::int64_t time, AVRational from, AVRational to) {
-  const __int128 up = static_cast<__int128>(time) * from.num * to.den;
-  const __int128 down = static_cast<__int128>(from.den) * to.num;
+constexpr TimeUnit clip_unit{1, 1'000'000};  // of the times in a Clip
+constexpr std::int64_t clip_second = 1'000'000;
+
+// Rounds to the nearest unit.
+std::int64_t rescaled(std::int64_t time, TimeUnit from, TimeUnit to) {
+  const __int128 up = static_cast<__int128>(time) * from.numerator * to.denominator;
+  const __int128 down = static_cast<__int128>(from.denominator) * to.numerator;
   return static_cast<std::int64_t>((up + (up < 0 ? -down : down) / 2) / down);
 }
 
-bool is_longer(std::int64_t time, AVRational unit, std::int64_t than, AVRational than_unit) {
-  return static_cast<__int128>(time) * unit.num * than_unit.den >
-         static_cast<__int128>(than) * than_unit.num * unit.den;
+bool is_longer(std::int64_t time, TimeUnit unit, std::int64_t than, TimeUnit than_unit) {
+  return static_cast<__int128>(time) * unit.numerator * than_unit.denominator >
+         static_cast<__int128>(than) * than_unit.numerator * unit.denominator;
 }
 
 class ClippedReader final : public FrameReader {
@@ -27,8 +30,8 @@ class ClippedReader final : public FrameReader {
                 std::string name)
       : reader_(std::move(reader)), clip_(clip), side_(std::move(side)), name_(std::move(name)),
         unit_(format().has_timestamps()
-                  ? AVRational{format().time_base_numerator, format().time_base_denominator}
-                  : AVRational{format().rate_denominator, format().rate_numerator}) {}
+                  ? TimeUnit{format().time_base_numerator, format().time_base_denominator}
+                  : TimeUnit{format().rate_denominator, format().rate_numerator}) {}
 
   [[nodiscard]] const FrameFormat& format() const override { return reader_->format(); }
   [[nodiscard]] SharedProperties properties() const override { return reader_->properties(); }
@@ -78,7 +81,7 @@ class ClippedReader final : public FrameReader {
   [[nodiscard]] std::optional<std::int64_t> clipped(std::optional<std::int64_t> all) const {
     if (all) {
       const auto frames_in = [&](std::int64_t time) {
-        return rescaled(time, AV_TIME_BASE_Q, {format().rate_denominator, format().rate_numerator});
+        return rescaled(time, clip_unit, {format().rate_denominator, format().rate_numerator});
       };
       if (clip_.end) all = std::min(*all, frames_in(*clip_.end));
       if (clip_.start) all = std::max<std::int64_t>(0, *all - frames_in(*clip_.start));
@@ -99,11 +102,11 @@ class ClippedReader final : public FrameReader {
     Result<std::optional<Frame>> frame = read();
     if (!frame || !*frame) return frame;
     const std::int64_t origin = origin_ = time_;
-    const auto units = [&](std::int64_t micros) { return origin + rescaled(micros, AV_TIME_BASE_Q, unit_); };
+    const auto units = [&](std::int64_t micros) { return origin + rescaled(micros, clip_unit, unit_); };
     if (clip_.end) end_ = units(*clip_.end);
     if (clip_.start) start_ = units(*clip_.start);
     if (clip_.start) shift_ = *start_ - origin;
-    if (side_) side_->set_window(start_, end_, shift_, unit_);
+    set_window(end_);
     if (!clip_.start) return frame;
     return from(origin, std::move(frame));
   }
@@ -112,7 +115,7 @@ class ClippedReader final : public FrameReader {
   [[nodiscard]] Result<std::optional<Frame>> from(std::int64_t origin, Result<std::optional<Frame>> frame) {
     const std::int64_t start = origin + shift_;
     // Reads through a short distance instead of seeking, because keyframe indices are not always right.
-    const bool far = rescaled(shift_, unit_, AV_TIME_BASE_Q) > 2 * AV_TIME_BASE;
+    const bool far = rescaled(shift_, unit_, clip_unit) > 2 * clip_second;
     const bool sought = far && reader_->seek(start);
     if (sought) frame = read();
     // Without a timestamp, the place of the frame shows only when the video is read from its start.
@@ -129,9 +132,9 @@ class ClippedReader final : public FrameReader {
     return frame;
   }
 
-  // The start was given in microseconds, so a frame less than one microsecond before it still counts.
+  // The start was given in clip_unit, so a frame less than one microsecond before it still counts.
   [[nodiscard]] bool is_before(std::int64_t start) const {
-    return time_ < start && is_longer(start - time_, unit_, 1, AV_TIME_BASE_Q);
+    return time_ < start && is_longer(start - time_, unit_, 1, clip_unit);
   }
 
   [[nodiscard]] std::unexpected<Error> nothing() const {
@@ -139,15 +142,18 @@ class ClippedReader final : public FrameReader {
         "{}: has no frame in the part that is asked for: {} frames a second, the last one read is at "
         "{:.3f} s; choose an earlier --start, or a later --end",
         name_, static_cast<double>(format().rate_numerator) / format().rate_denominator,
-        static_cast<double>(time_ - origin_) * av_q2d(unit_));
+        static_cast<double>(time_ - origin_) * unit_.numerator / unit_.denominator);
+  }
+
+  void set_window(std::optional<std::int64_t> end) {
+    if (!side_) return;
+    if (const auto backend = ffmpeg_backend()) (*backend)->set_window(*side_, start_, end, shift_, unit_);
   }
 
   [[nodiscard]] std::nullopt_t end_at(std::int64_t time) {
     ended_ = true;
-    if (side_) {
-      side_->set_window(start_, time, shift_, unit_);
-      reader_->complete_side_streams();
-    }
+    set_window(time);
+    if (side_) reader_->complete_side_streams();
     return std::nullopt;
   }
 
@@ -160,7 +166,7 @@ class ClippedReader final : public FrameReader {
   Clip clip_;
   std::shared_ptr<SideStreams> side_;
   std::string name_;
-  AVRational unit_;  // of time, in seconds
+  TimeUnit unit_;
   std::int64_t time_ = 0;
   std::int64_t origin_ = 0;  // time of the first frame of the video
   std::int64_t last_ = 0;    // time of the last frame delivered

@@ -1,8 +1,7 @@
 #include "millrace/video/reader.h"
 
 #include "millrace/base/input_file.h"
-#include "millrace/video/ffmpeg/ffmpeg_reader.h"
-#include "millrace/video/ffmpeg/side_streams.h"
+#include "millrace/video/ffmpeg_backend.h"
 #include "millrace/video/sample_format.h"
 #include "millrace/video/sequence_reader.h"
 #include "millrace/video/test_source.h"
@@ -40,19 +39,26 @@ Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input, const R
   if (!file) return std::unexpected(std::move(file.error()));
   if ((*file)->size() == 0) return failure("{}: is empty; give a file that contains video", input);
   if (!is_coded_input(input)) return open_y4m_reader(*std::move(file), options);
-  return open_ffmpeg_reader(*std::move(file), options);
+  const auto backend = ffmpeg_backend();
+  if (!backend) return std::unexpected(backend.error());
+  return (*backend)->open_reader(*std::move(file), options);
 }
 
 std::shared_ptr<SideStreams> make_side_streams(bool audio, const Clip& clip, const std::string& output) {
-  return std::make_shared<SideStreams>(audio, clip.start, clip.end, output);
+  const auto backend = ffmpeg_backend();
+  return backend ? (*backend)->make_side_streams(audio, clip.start, clip.end, output) : nullptr;
 }
 
 void begin_pass(SideStreams& side, const FrameFormat& format, std::int64_t begin, std::int64_t shift,
                 bool has_window) {
-  side.begin_pass(begin, shift, {format.time_base_numerator, format.time_base_denominator}, has_window);
+  if (const auto backend = ffmpeg_backend())
+    (*backend)->begin_pass(side, begin, shift, {format.time_base_numerator, format.time_base_denominator},
+                           has_window);
 }
 
-void end_with_frames(SideStreams& side) { side.end_with_frames(); }
+void end_with_frames(SideStreams& side) {
+  if (const auto backend = ffmpeg_backend()) (*backend)->end_with_frames(side);
+}
 
 bool is_coded_input(std::string_view input) {
   return input != "-" && !input.starts_with(test_source_prefix) && !input.ends_with(".y4m");

@@ -24,8 +24,8 @@ namespace millrace::video {
 
 // Makes an object that carries a file's other streams (sound, subtitles, data, attachments), chapters and
 // metadata to the output unchanged. Give it to the reader, and to a writer of a container file. The writer
-// must be opened after the reader. audio: include sound. clip: the part of the video that is read, if not
-// all. output: name of the output; a temporary file beside it takes what comes long before the first frame.
+// must be opened after the reader. audio: include sound. clip: the part that is read, if not all. output: its
+// name; a temporary file beside it takes what comes early. Null without FFmpeg: then no reader opens either.
 [[nodiscard]] std::shared_ptr<SideStreams> make_side_streams(bool audio, const Clip& clip = {},
                                                              const std::string& output = {});
 // Call it before the file is opened for another pass. The pass shows its first frame at `begin`, and its

@@ -1,7 +1,7 @@
 #include "millrace/video/sequence_reader.h"
 
 #include "millrace/base/input_file.h"
-#include "millrace/video/ffmpeg/ffmpeg_reader.h"
+#include "millrace/video/ffmpeg_backend.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -67,7 +67,9 @@ class SequenceReader final : public FrameReader {
         InputFile::open(sequence_.at(number),
                         {.missing = "was there a moment ago", .directory = "give files"}, options_.stop);
     if (!file) return std::unexpected(std::move(file.error()));
-    return open_ffmpeg_reader(*std::move(file), options_, earlier);
+    const auto backend = ffmpeg_backend();
+    if (!backend) return std::unexpected(backend.error());
+    return (*backend)->open_reader(*std::move(file), options_, earlier);
   }
 
   [[nodiscard]] Result<Frame> read(std::int64_t number) {

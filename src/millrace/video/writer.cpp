@@ -3,7 +3,8 @@
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
 #include "millrace/base/output_file.h"
-#include "millrace/video/ffmpeg/ffmpeg_writer.h"
+#include "millrace/video/coded/coded_kinds.h"
+#include "millrace/video/ffmpeg_backend.h"
 #include "millrace/video/sequence_writer.h"
 #include "millrace/video/y4m/y4m_writer.h"
 
@@ -94,7 +95,9 @@ Result<std::optional<EncoderChoice>> check(std::string_view output, const FrameF
   if (container == nullptr || picture_sequence(output)) return std::nullopt;
   if (Status takes = check_destination(*container, std::string(output)); !takes)
     return std::unexpected(takes.error());
-  return choose_encoder(output, *container, format, options);
+  const auto backend = ffmpeg_backend();
+  if (!backend) return std::unexpected(backend.error());
+  return (*backend)->choose_encoder(output, *container, format, options);
 }
 
 }  // namespace
@@ -121,7 +124,9 @@ Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const 
       output, {.overwrite = options.overwrite, .durable = false, .stop_ends_writes = false}, options.stop);
   if (!file) return std::unexpected(std::move(file.error()));
   if (is_y4m(output)) return open_y4m_writer(*std::move(file), format, options.keep_part);
-  return open_ffmpeg_writer(*std::move(file), format, **choice, options);
+  const auto backend = ffmpeg_backend();
+  if (!backend) return std::unexpected(backend.error());
+  return (*backend)->open_writer(*std::move(file), format, **choice, options);
 }
 
 }  // namespace millrace::video

@@ -1,5 +1,5 @@
 #include "millrace/base/output_file.h"
-#include "millrace/video/ffmpeg/codec_versions.h"
+#include "millrace/video/codec_versions.h"
 #include "millrace/video/video_testing.h"
 #include "millrace/video/writer.h"
 #include "millrace/video/y4m/y4m_writer.h"

@@ -10,7 +10,7 @@
 #include "millrace/run/options/check_outputs.h"
 #include "millrace/run/video/codec_threads.h"
 #include "millrace/version.h"
-#include "millrace/video/ffmpeg/codec_versions.h"
+#include "millrace/video/codec_versions.h"
 #include "millrace/video/reader.h"
 #include "millrace/video/test_source.h"
 #include "millrace/video/writer.h"

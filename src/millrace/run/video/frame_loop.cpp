@@ -6,8 +6,8 @@
 #include "millrace/run/video/cpu_use.h"
 #include "millrace/run/video/frame_views.h"
 #include "millrace/run/video/pipeline_effects.h"
+#include "millrace/video/ffmpeg_backend.h"
 #include "millrace/video/frame/frame_fields.h"
-#include "millrace/video/on_demand/on_demand.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-#include "millrace/video/ffmpeg/codec_versions.h"
-
+// The versions of the codecs in use.
 #include "millrace/base/loaded_object.h"
-#include "millrace/video/ffmpeg/ffmpeg_messages.h"
+#include "millrace/video/ffmpeg/linked_backend.h"
+
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -22,14 +23,15 @@ std::string version_text(unsigned version) {
 
 }  // namespace
 
-std::string codec_versions() {
-  if (!hear_ffmpeg()) return "no FFmpeg";
+std::string LinkedBackend::codec_versions() const {
   const std::string codecs = version_text(avcodec_version());
   // libx264 has no version function. It is loaded along with libavcodec, so its file name and build id
   // identify it.
   const auto x264 = loaded_object_named("libx264.");
-  return fmt::format("FFmpeg {}, libavcodec {}, libavformat {}, libswscale {}, {}", av_version_info(), codecs,
-                     version_text(avformat_version()), version_text(swscale_version()),
+  const auto own = loaded_object_of(std::bit_cast<const void*>(&version_text));
+  return fmt::format("FFmpeg {} ({}), libavcodec {}, libavformat {}, libswscale {}, {}", av_version_info(),
+                     own ? own->build_id : "", codecs, version_text(avformat_version()),
+                     version_text(swscale_version()),
                      x264 ? fmt::format("{} {}", x264->file, x264->build_id) : "no libx264");
 }
 

@@ -1,7 +1,7 @@
 #include "millrace/video/ffmpeg/demuxer.h"
 
+#include "millrace/video/coded/loop_count.h"
 #include "millrace/video/ffmpeg/ffv1_checksum.h"
-#include "millrace/video/ffmpeg/loop_count.h"
 #include "millrace/video/ffmpeg/matroska_size.h"
 
 #include <array>

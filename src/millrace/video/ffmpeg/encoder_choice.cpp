@@ -1,8 +1,7 @@
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
-#include "millrace/video/ffmpeg/coded_kinds.h"
+#include "millrace/video/coded/coded_kinds.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
-#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/ffmpeg_writer.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 
@@ -170,7 +169,6 @@ Result<EncoderChoice> choose_encoder(std::string_view output, const Container& c
                                      const FrameFormat& format, const WriterOptions& options) {
   if (options.encoder_threads < 1)
     return usage_error("encoder threads: {} is too few; 1 is the least", options.encoder_threads);
-  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   const auto usual =
       choose_encoder_of(output, container, codec_for(container, options.codec), format, options);
   if (usual || says_how_to_encode(options) || container.fallback == VideoCodec::automatic) return usual;
@@ -179,14 +177,6 @@ Result<EncoderChoice> choose_encoder(std::string_view output, const Container& c
     other->fallback = fmt::format("{}; encoded with {} instead", without_advice(usual.error().message),
                                   written_as(*other).title);
   return other;
-}
-
-WrittenAs written_as(const EncoderChoice& choice) {
-  return {.codec = std::string(choice.codec->name),
-          .title = fmt::format("{}{}", choice.codec->title,
-                               choice.codec->codec == VideoCodec::ffv1 ? " (lossless)" : ""),
-          .fallback = choice.fallback,
-          .bytes = std::nullopt};
 }
 
 }  // namespace millrace::video

@@ -1,7 +1,6 @@
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
-#include "millrace/video/on_demand/on_demand.h"
 
 #include <algorithm>
 #include <array>
@@ -101,11 +100,9 @@ void FfmpegMessages::add(Message message) {
   messages_.push_back(std::move(message));
 }
 
-Status hear_ffmpeg() {
-  if (Status loaded = load_ffmpeg(); !loaded) return loaded;
+void hear_ffmpeg() {
   av_log_set_level(AV_LOG_QUIET);
   av_log_set_callback(&hear);
-  return {};
 }
 
 }  // namespace millrace::video

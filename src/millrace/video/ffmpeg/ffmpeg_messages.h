@@ -2,8 +2,6 @@
 // there.
 #pragma once
 
-#include "millrace/base/result.h"
-
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -39,8 +37,8 @@ class FfmpegMessages {
   std::vector<Message> messages_;
 };
 
-// Loads FFmpeg, silences it for the whole process and installs the log callback. Must precede every other use
-// of FFmpeg, at a point that can still return an error.
-[[nodiscard]] Status hear_ffmpeg();
+// Silences FFmpeg for the whole process and installs the log callback. Must precede every other use of
+// FFmpeg.
+void hear_ffmpeg();
 
 }  // namespace millrace::video

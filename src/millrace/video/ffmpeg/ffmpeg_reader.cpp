@@ -1,9 +1,9 @@
 #include "millrace/video/ffmpeg/ffmpeg_reader.h"
 
+#include "millrace/video/coded/loop_count.h"
 #include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/demuxer.h"
 #include "millrace/video/ffmpeg/frame_converter.h"
-#include "millrace/video/ffmpeg/loop_count.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_data.h"
 #include "millrace/video/ffmpeg/stored_duration.h"
@@ -342,7 +342,6 @@ class FfmpegReader final : public FrameReader {
 Result<std::unique_ptr<FrameReader>> open_ffmpeg_reader(std::unique_ptr<InputFile> file,
                                                         const ReaderOptions& options,
                                                         const std::optional<EarlierFrames>& earlier) {
-  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   Result<std::unique_ptr<Demuxer>> demuxer = Demuxer::open(std::move(file), options.side_streams);
   if (!demuxer) return std::unexpected(std::move(demuxer.error()));
   auto reader = std::make_unique<FfmpegReader>(*std::move(demuxer), options, earlier);

@@ -2,20 +2,13 @@
 #pragma once
 
 #include "millrace/base/input_file.h"
+#include "millrace/video/ffmpeg_backend.h"
 #include "millrace/video/frame/frame_reader.h"
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 
 namespace millrace::video {
-
-// Frames of the same video already read from other files: their format, to which frames of this file are
-// converted, and their number.
-struct EarlierFrames {
-  FrameFormat format;
-  std::int64_t count = 0;
-};
 
 // Decodes the first frame at once, because only a decoded frame shows the format reliably. Later frames that
 // differ are refused, converted or reported by unread(): "sample shape from frame 25 on (4:3 after 1:1)".

@@ -1,10 +1,10 @@
 #include "millrace/video/ffmpeg/ffmpeg_writer.h"
 
+#include "millrace/video/coded/loop_count.h"
 #include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/frame_picture.h"
-#include "millrace/video/ffmpeg/loop_count.h"
 #include "millrace/video/ffmpeg/output_bridge.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_copy.h"

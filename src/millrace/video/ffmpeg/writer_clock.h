@@ -1,7 +1,7 @@
 // WriterClock: the time base of a written file.
 #pragma once
 
-#include "millrace/video/ffmpeg/coded_kinds.h"
+#include "millrace/video/coded/coded_kinds.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/frame/frame.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/video/ffmpeg/loop_count.h"
+#include "millrace/video/coded/loop_count.h"
 
 #include <algorithm>
 #include <string>

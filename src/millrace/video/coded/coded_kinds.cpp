@@ -1,4 +1,4 @@
-#include "millrace/video/ffmpeg/coded_kinds.h"
+#include "millrace/video/coded/coded_kinds.h"
 
 #include <algorithm>
 #include <array>

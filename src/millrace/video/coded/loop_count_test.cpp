@@ -1,5 +1,5 @@
 // Tests loop counts with files written by FFmpeg.
-#include "millrace/video/ffmpeg/loop_count.h"
+#include "millrace/video/coded/loop_count.h"
 #include "millrace/video/video_testing.h"
 
 #include <gtest/gtest.h>
