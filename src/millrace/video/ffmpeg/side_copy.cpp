@@ -147,7 +147,9 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
       AVStream* const to = new_stream(muxer, stream);
       if (to == nullptr) return nullptr;
       // The header has all of an attachment.
-      if (!is_attached(muxer, stream)) copy.stream = to;
+      if (is_attached(muxer, stream)) continue;
+      copy.stream = to;
+      copy.untimed = UntimedSound::in(muxer, *to->codecpar, stream.time_base);
     } else {
       not_kept_.push_back(fmt::format("{}, which {} cannot hold", stream.name(), suffix_));
     }
@@ -236,6 +238,11 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
   if (data.dts == AV_NOPTS_VALUE) data.dts = data.pts;
   if (data.dts == AV_NOPTS_VALUE) data.dts = copy.last_dts ? *copy.last_dts + copy.last_duration : 0;
   if (data.pts == AV_NOPTS_VALUE) data.pts = data.dts;
+  // Some demuxers give no durations. In .mp4 and .mov an edit list would hide a last packet of no duration.
+  if (copy.last_dts && data.dts > *copy.last_dts)
+    copy.shortest = std::min(copy.shortest > 0 ? copy.shortest : INT64_MAX, data.dts - *copy.last_dts);
+  if (data.duration <= 0 && begins_with_edit_list(muxer) && from.codec->codec_type == AVMEDIA_TYPE_AUDIO)
+    data.duration = std::max<std::int64_t>(1, copy.shortest);
   if (end_ && av_compare_ts(data.pts, copy.stream->time_base, *end_, AV_TIME_BASE_Q) >= 0) return 0;
   if (const HiddenSamples hidden = hidden_samples(data);
       stands_alone(from.codec->codec_id) && !can_hide(muxer, copy, data, hidden)) {
@@ -254,6 +261,10 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
     data.pts = std::max<std::int64_t>(data.pts, 0);
     data.dts = std::max<std::int64_t>(data.dts, 0);
   }
+  if (copy.untimed) {
+    copy.last_dts = data.dts;
+    return write_in_step(muxer, from, copy, data);
+  }
   // Containers require increasing times.
   if (copy.last_dts && data.dts <= *copy.last_dts) {
     data.dts = *copy.last_dts + 1;
@@ -261,19 +272,95 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
   }
   copy.last_dts = data.dts;
   copy.last_duration = std::max<std::int64_t>(1, data.duration);
+  return write_data(muxer, from, copy, data);
+}
+
+// Writes a packet of sound whose time the container does not store.
+int SideCopy::write_in_step(AVFormatContext& muxer, const SideStreams::Stream& from, Copy& copy,
+                            AVPacket& data) {
+  const AVRational sample{1, copy.stream->codecpar->sample_rate};
+  const AVRational unit = copy.stream->time_base;
+  const int bytes = copy.untimed->bytes_per_sample();
+  const std::int64_t samples = data.size / bytes;
+  const UntimedSound::Step step = copy.untimed->place(av_rescale_q(data.dts, unit, sample), samples);
+  // A damaged time must not fill the disk.
+  constexpr std::int64_t most_silence = std::int64_t{4} << 30;
+  if (copy.untimed->filled() > most_silence / bytes) {
+    give_up(from, copy, data.dts,
+            fmt::format("{} cannot hold the gap of {:.3f} s before it; use .mkv", suffix_,
+                        static_cast<double>(step.silence) * av_q2d(sample)));
+    return 0;
+  }
+  if (const int written = write_silence(muxer, copy, step.time, step.silence); written < 0) return written;
+  if (step.repeated == samples) return 0;
+  // A part of a sample at the end would shift all later bytes.
+  data.data += step.repeated * bytes;
+  data.size = static_cast<int>((samples - step.repeated) * bytes);
+  data.pts = data.dts = av_rescale_q(step.time + step.silence, sample, unit);
+  data.duration = av_rescale_q(samples - step.repeated, sample, unit);
+  return write_data(muxer, from, copy, data);
+}
+
+int SideCopy::write_silence(AVFormatContext& muxer, Copy& copy, std::int64_t time,
+                            std::int64_t samples) const {
+  const AVRational sample{1, copy.stream->codecpar->sample_rate};
+  const FfmpegPtr<AVPacket> packet(av_packet_alloc());
+  if (!packet) return AVERROR(ENOMEM);
+  while (samples > 0) {
+    const std::int64_t now = std::min<std::int64_t>(samples, copy.stream->codecpar->sample_rate);
+    const std::vector<std::uint8_t> silence = copy.untimed->silence(now);
+    if (const int made = av_new_packet(packet.get(), static_cast<int>(silence.size())); made < 0) return made;
+    std::ranges::copy(silence, packet->data);
+    packet->pts = packet->dts = av_rescale_q(time, sample, copy.stream->time_base);
+    packet->duration = av_rescale_q(now, sample, copy.stream->time_base);
+    packet->flags = AV_PKT_FLAG_KEY;
+    packet->stream_index = copy.stream->index;
+    if (const int written = av_write_frame(&muxer, packet.get()); written < 0) return written;
+    av_packet_unref(packet.get());
+    time += now;
+    samples -= now;
+  }
+  return 0;
+}
+
+int SideCopy::write_data(AVFormatContext& muxer, const SideStreams::Stream& from, Copy& copy,
+                         AVPacket& data) {
   data.stream_index = copy.stream->index;
   data.pos = -1;
   const int written = av_write_frame(&muxer, &data);
   if (written >= 0 || (muxer.pb != nullptr && muxer.pb->error < 0)) return std::min(written, 0);
-  not_kept_.push_back(fmt::format("{} from {:.3f} s on ({})", from.name(),
-                                  static_cast<double>(data.pts) * av_q2d(copy.stream->time_base),
-                                  ffmpeg_message(written)));
-  copy.stream = nullptr;
+  give_up(from, copy, data.pts, ffmpeg_message(written));
   return 0;
+}
+
+// Leaves out the stream from this time on, in units of the output.
+void SideCopy::give_up(const SideStreams::Stream& from, Copy& copy, std::int64_t time,
+                       const std::string& why) {
+  not_kept_.push_back(fmt::format("{} from {:.3f} s on ({})", from.name(),
+                                  static_cast<double>(time) * av_q2d(copy.stream->time_base), why));
+  copy.stream = nullptr;
+}
+
+void SideCopy::describe_untimed(std::vector<std::string>& words) const {
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const Copy& copy = copies_[i];
+    if (!copy.untimed || copy.stream == nullptr) continue;
+    const std::string name = from_->streams()[i].name();
+    const auto seconds = [&](std::int64_t samples) {
+      return static_cast<double>(samples) / copy.stream->codecpar->sample_rate;
+    };
+    if (const std::int64_t filled = copy.untimed->filled(); filled > 0)
+      words.push_back(fmt::format("gaps in {}, {:.3f} s in all, which are filled with silence in {}", name,
+                                  seconds(filled), suffix_));
+    if (const std::int64_t left_out = copy.untimed->left_out(); left_out > 0)
+      words.push_back(
+          fmt::format("{:.3f} s of {}, whose times are those of other sound in it", seconds(left_out), name));
+  }
 }
 
 std::vector<std::string> SideCopy::not_kept() const {
   std::vector<std::string> words = not_kept_;
+  describe_untimed(words);
   std::ranges::copy(from_->left_out(), std::back_inserter(words));
   if (const std::string why = from_->broken_off(); !why.empty())
     words.push_back(fmt::format("the end of the other streams ({})", why));

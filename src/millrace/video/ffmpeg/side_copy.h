@@ -4,6 +4,7 @@
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/hidden_samples.h"
 #include "millrace/video/ffmpeg/side_streams.h"
+#include "millrace/video/ffmpeg/untimed_sound.h"
 
 #include <cstdint>
 #include <memory>
@@ -48,13 +49,23 @@ class SideCopy {
     AVStream* stream = nullptr;  // null: no packet of it is written
     std::optional<std::int64_t> last_dts;
     std::int64_t last_duration = 0;
-    std::int64_t delay = 0;  // decoder delay, if the container includes it in times
+    std::int64_t shortest = 0;            // time from one packet to the next
+    std::int64_t delay = 0;               // decoder delay, if the container includes it in times
+    std::optional<UntimedSound> untimed;  // if the container stores no times for it
   };
 
   [[nodiscard]] bool can_hide(const AVFormatContext& muxer, const Copy& copy, const AVPacket& data,
                               const HiddenSamples& hidden) const;
   [[nodiscard]] int write(AVFormatContext& muxer, SideStreams::Packet packet);
+  [[nodiscard]] int write_in_step(AVFormatContext& muxer, const SideStreams::Stream& from, Copy& copy,
+                                  AVPacket& data);
+  [[nodiscard]] int write_silence(AVFormatContext& muxer, Copy& copy, std::int64_t time,
+                                  std::int64_t samples) const;
+  [[nodiscard]] int write_data(AVFormatContext& muxer, const SideStreams::Stream& from, Copy& copy,
+                               AVPacket& data);
+  void give_up(const SideStreams::Stream& from, Copy& copy, std::int64_t time, const std::string& why);
   void add_chapters(AVFormatContext& muxer);
+  void describe_untimed(std::vector<std::string>& words) const;
 
   std::shared_ptr<SideStreams> from_;
   std::string suffix_;
