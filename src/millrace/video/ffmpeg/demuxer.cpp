@@ -4,7 +4,9 @@
 #include "millrace/video/ffmpeg/ffv1_checksum.h"
 #include "millrace/video/ffmpeg/matroska_size.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -13,6 +15,14 @@
 
 namespace millrace::video {
 namespace {
+
+// Damaged headers give times of thousands of years, with which nothing can be calculated.
+void forget_absurd_times(AVPacket& packet, AVRational unit) {
+  constexpr std::int64_t most = std::int64_t{1} << 60;  // microseconds
+  for (std::int64_t* each : {&packet.pts, &packet.dts})
+    if (*each != AV_NOPTS_VALUE && std::abs(av_rescale_q(*each, unit, AV_TIME_BASE_Q)) > most)
+      *each = AV_NOPTS_VALUE;
+}
 
 // A demuxer of raw H.264 or HEVC knows its single stream without probing, which would decode some twenty
 // frames and discard them. Checks the name, because the flag for formats without timestamps needs FFmpeg 6.
@@ -212,6 +222,7 @@ void Demuxer::forget_place(std::int64_t time) {
   heard_.clear();
   unplaced_.clear();
   unplaced_end_ = 0;
+  joints_.clear();
   clock_.forget_places();
   [[maybe_unused]] const auto of_indices = messages_.take();
   last_dts_.reset();
@@ -350,12 +361,36 @@ void Demuxer::read_ahead() {
     ++packets_since_seek_;
     if (!first_time_ && packet->dts != AV_NOPTS_VALUE) first_time_ = packet->dts;
     if (placed) bytes_read_ = packet->pos + packet->size;
-    if ((packet->flags & AV_PKT_FLAG_CORRUPT) != 0) next.damage = "the data is incomplete";
     next.packet = std::move(packet);
+    heed_flags(next);
     if (!has_checksums_ && stream_->codecpar->codec_id == AV_CODEC_ID_FFV1)
       has_checksums_ = ffv1_checksums_hold({next.packet->data, static_cast<std::size_t>(next.packet->size)});
   }
   ahead_.push_back(std::move(next));
+}
+
+// FFmpeg's demuxer flags the last picture of a part as damaged if another part follows it.
+void Demuxer::heed_flags(Read& read) {
+  const AVPacket& packet = *read.packet;
+  // Some programs put a few bytes before each packet of a transport stream.
+  constexpr std::int64_t before_packet = 16;
+  const auto begun =
+      std::ranges::find_if(joints_, [&](std::int64_t joint) { return packet.pos + before_packet >= joint; });
+  if (begun != joints_.end()) {
+    joints_.erase(begun);
+    // Without a keyframe this is not the beginning of another file. Pictures are missing that this one needs.
+    if ((packet.flags & AV_PKT_FLAG_KEY) == 0 && !read.gap) read.gap = "the data is incomplete";
+  }
+  const TransportJoints& joints = bridge_.joints();
+  const bool transport = std::string_view(container_->iformat->name) == "mpegts" && packet.pos >= 0;
+  // Due to its parser, FFmpeg may flag only the picture before the one that lacks data.
+  if (transport && joints.lacks_data(stream_->id, packet.pos)) read.damage = "the data is incomplete";
+  if ((packet.flags & AV_PKT_FLAG_CORRUPT) == 0) return;
+  const auto joint = transport ? joints.only_joint(stream_->id, packet.pos) : std::nullopt;
+  if (!joint)
+    read.damage = "the data is incomplete";
+  else if (std::ranges::find(joints_, *joint) == joints_.end() && packet.pos + before_packet < *joint)
+    joints_.push_back(*joint);
 }
 
 // Replaces FFmpeg's result of reading a packet if its code is misleading. Sets unreadable_ if no program
@@ -391,6 +426,7 @@ int Demuxer::next_of_file(AVPacket& packet) {
   av_packet_move_ref(&packet, unplaced_.front().get());
   unplaced_.pop_front();
   const AVStream& stream = *container_->streams[packet.stream_index];
+  forget_absurd_times(packet, stream.time_base);
   const auto microseconds = [&](std::int64_t time) {
     return av_rescale_q(time, stream.time_base, AV_TIME_BASE_Q);
   };

@@ -92,6 +92,7 @@ class Demuxer {
   [[nodiscard]] bool follows_last(const AVPacket& packet) const;
   [[nodiscard]] std::optional<std::string> message_before(std::optional<std::int64_t> position);
   void check_checksums(Read& read);
+  void heed_flags(Read& read);
 
   std::string name_;
   FfmpegMessages messages_;  // before the container, which logs until it is closed
@@ -116,6 +117,7 @@ class Demuxer {
   ClockJumps clock_;
   std::deque<FfmpegPtr<AVPacket>> unplaced_;    // read, but not yet placed on the continuous clock
   int unplaced_end_ = 0;                        // FFmpeg's code for the end of reading
+  std::vector<std::int64_t> joints_;            // positions at which a whole part begins, not yet reached
   std::deque<Read> ahead_;                      // read, but not yet delivered
   std::vector<FfmpegMessages::Message> heard_;  // about positions whose packets are not read yet
   std::optional<std::uint64_t> expected_size_;  // file size stated in the file itself

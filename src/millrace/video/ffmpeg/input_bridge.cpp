@@ -23,11 +23,15 @@ int InputBridge::read(void* opaque, std::uint8_t* buffer, int size) {
     self.error_ = Error{ErrorKind::interrupted, self.file_->name() + ": reading was stopped"};
     return AVERROR_EXIT;
   }
+  const bool regular = self.file_->is_regular();
+  const auto position = regular ? static_cast<std::int64_t>(self.file_->position()) : self.bytes_;
   const auto count = self.file_->read({reinterpret_cast<std::byte*>(buffer), static_cast<std::size_t>(size)});
   if (!count) {
     self.error_ = count.error();
     return AVERROR(EIO);
   }
+  self.bytes_ += static_cast<std::int64_t>(*count);
+  self.joints_.see(position, {buffer, *count});
   return *count == 0 ? AVERROR_EOF : static_cast<int>(*count);
 }
 

@@ -3,6 +3,7 @@
 
 #include "millrace/base/input_file.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/transport_joints.h"
 
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,8 @@ class InputBridge {
   [[nodiscard]] const InputFile& file() const { return *file_; }
   // The first read error, if any.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  // Of the bytes read so far.
+  [[nodiscard]] const TransportJoints& joints() const { return joints_; }
 
  private:
   static int read(void* opaque, std::uint8_t* buffer, int size);
@@ -32,6 +35,8 @@ class InputBridge {
 
   std::unique_ptr<InputFile> file_;
   std::optional<Error> error_;
+  TransportJoints joints_;
+  std::int64_t bytes_ = 0;  // read so far
   FfmpegPtr<AVIOContext> io_;
 };
 
