@@ -1,3 +1,4 @@
+#include "millrace/base/release_only_testing.h"
 #include "millrace/pool/worker_pool.h"
 #include "similar/image/similar_testing.h"
 #include "similar/index/index_file.h"
@@ -111,6 +112,7 @@ struct Setting {
 class RunsOfAnyStrategy : public Runs, public testing::WithParamInterface<Setting> {};
 
 TEST_P(RunsOfAnyStrategy, GiveTheSameIndexAndAnswers) {
+  MILLRACE_RELEASE_ONLY();
   const ImageIndex reference = index().index;
   const stream::RunOptions options{.strategy = GetParam().strategy,
                                    .threads = GetParam().threads,
@@ -125,6 +127,7 @@ TEST_P(RunsOfAnyStrategy, GiveTheSameIndexAndAnswers) {
 }
 
 TEST_P(RunsOfAnyStrategy, GiveTheSameWithAParallelInput) {
+  MILLRACE_RELEASE_ONLY();
   const IndexOutcome expected = index();
   const auto serially_named = std::exchange(unreadable, {});
   const stream::RunOptions options{.strategy = GetParam().strategy,

@@ -1,3 +1,4 @@
+#include "millrace/base/release_only_testing.h"
 #include "millrace/model/contention/arrangements.h"
 #include "millrace/model/contention/contention_testing.h"
 #include "millrace/model/contention/matching.h"
@@ -308,6 +309,7 @@ TEST(RuleComparison, HasTheBestOfAllWhereItCanBeHadAndNoRuleIsBetter) {
 }
 
 TEST(WorkoverFigures, ThatThePaperMeasuredArePredicted) {
+  MILLRACE_RELEASE_ONLY();
   for (const WorkoverFigure& figure : workover_figures()) {
     if (figure.paper.workover_over_bad) {
       EXPECT_NEAR(*figure.predicted.workover_over_bad / *figure.paper.workover_over_bad, 1, 0.01)
@@ -325,6 +327,7 @@ TEST(WorkoverFigures, ThatThePaperMeasuredArePredicted) {
 }
 
 TEST(WorkoverFigures, AreTheSameFromTheSameSeed) {
+  MILLRACE_RELEASE_ONLY();
   EXPECT_EQ(to_text(workover_figures(3)), to_text(workover_figures(3)));
 }
 

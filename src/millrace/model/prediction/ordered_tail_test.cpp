@@ -1,3 +1,4 @@
+#include "millrace/base/release_only_testing.h"
 #include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/pipeline/random.h"
@@ -61,6 +62,7 @@ class EveryTail : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, EveryTail, testing::Range(0, 40));
 
 TEST_P(EveryTail, SlowsDownAsTheSimulationOfTheSameItems) {
+  MILLRACE_RELEASE_ONLY();
   Random random(static_cast<std::uint64_t>(GetParam()));
   const int threads = 2 + static_cast<int>(random.below(7));
   const Pipeline given = with_drawn_items(random_pipeline(random), 2048, random);
@@ -74,6 +76,7 @@ TEST_P(EveryTail, SlowsDownAsTheSimulationOfTheSameItems) {
 }
 
 TEST_P(EveryTail, NeverSlowsDownMoreWithMoreTokens) {
+  MILLRACE_RELEASE_ONLY();
   Random random(static_cast<std::uint64_t>(GetParam()));
   const Pipeline given = random_pipeline(random);
   const OrderedTail tail(given, 2048);
@@ -90,6 +93,7 @@ TEST_P(EveryTail, NeverSlowsDownMoreWithMoreTokens) {
 }
 
 TEST_P(EveryTail, FindsTheSmallestNumberOfTokensThatSlowsDownSoLittle) {
+  MILLRACE_RELEASE_ONLY();
   Random random(static_cast<std::uint64_t>(GetParam()));
   const OrderedTail tail(random_pipeline(random), 1000);
   for (const int threads : {2, 7}) {
@@ -105,6 +109,7 @@ TEST_P(EveryTail, FindsTheSmallestNumberOfTokensThatSlowsDownSoLittle) {
 }
 
 TEST_P(EveryTail, HasTokensEnoughWhereTheyAreSaidToSuffice) {
+  MILLRACE_RELEASE_ONLY();
   Random random(static_cast<std::uint64_t>(GetParam()));
   const Pipeline given = random_pipeline(random);
   const int threads = 2 + static_cast<int>(random.below(7));

@@ -1,3 +1,4 @@
+#include "millrace/base/release_only_testing.h"
 #include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/prediction/prediction.h"
@@ -10,6 +11,7 @@ namespace {
 class FormulasBesideSimulation : public testing::TestWithParam<const char*> {};
 
 TEST_P(FormulasBesideSimulation, AgreeWhereTokensSuffice) {
+  MILLRACE_RELEASE_ONLY();
   const Pipeline given = pipeline(GetParam());
   for (const Strategy strategy : all_strategies) {
     for (const int cores : {1, 2, 4, 12}) {
@@ -42,6 +44,7 @@ TEST(Prediction, OfMoreItemsThanSimulatedIsExtended) {
 
 // 20000 items would be 2 * 10^9 calls, so a sample is simulated.
 TEST(Prediction, OfItemsThatSplitIntoManySimulatesFewer) {
+  MILLRACE_RELEASE_ONLY();
   const Pipeline given = pipeline("a 1us outputs 1000; b 1us outputs 100; c 2us");
   const Plan plan = make_plan(given, Strategy::stealing, 4, 1, 8);
   const auto prediction = predict_by_simulation(given, plan, 100'000, 20'000, 2, 1);

@@ -1,3 +1,4 @@
+#include "millrace/base/release_only_testing.h"
 #include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/report/model_report.h"
@@ -13,6 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ModelReport, RecommendsTheFewestCoresThatAreAsGood) {
+  MILLRACE_RELEASE_ONLY();
   const auto report =
       answer(pipeline("load 1ms; work 4ms; out serial 10us"), {.cores = {1, 2, 4, 8, 16, 64}});
   ASSERT_TRUE(report);
@@ -30,6 +32,7 @@ TEST(ModelReport, RecommendsTheFewestCoresThatAreAsGood) {
 }
 
 TEST(ModelReport, RefusesWhatCannotBe) {
+  MILLRACE_RELEASE_ONLY();
   const Pipeline given = pipeline("load 1ms; work 4ms");
   EXPECT_FALSE(answer({}, {.cores = {1}}));
   EXPECT_FALSE(answer(given, {}));

@@ -1,5 +1,6 @@
 // Blocking after service and service times that are not exponential, for which no formula is exact. Compared
 // with an independent simulator; ciw_reference.py generates the table.
+#include "millrace/base/release_only_testing.h"
 #include "millrace/model/simulation/simulation.h"
 
 #include <vector>
@@ -29,6 +30,7 @@ const std::vector<Reference>& references() {
 class CiwReference : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(CiwReference, IsReproduced) {
+  MILLRACE_RELEASE_ONLY();
   const Reference& reference = references()[GetParam()];
   Pipeline pipeline;
   PoolsSetting setting{.queue = reference.queue, .cores = 64};

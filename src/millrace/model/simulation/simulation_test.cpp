@@ -1,3 +1,4 @@
+#include "millrace/base/release_only_testing.h"
 #include "millrace/model/formulas/closed_network.h"
 #include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
@@ -149,6 +150,7 @@ class EveryScenario : public testing::TestWithParam<Scenario> {
 };
 
 TEST_P(EveryScenario, LosesNothing) {
+  MILLRACE_RELEASE_ONLY();
   const SimulationResult result = run();
   EXPECT_EQ(result.source_items, 2000);
   EXPECT_EQ(result.stages[0].items, 2000);
@@ -171,6 +173,7 @@ TEST_P(EveryScenario, LosesNothing) {
 }
 
 TEST_P(EveryScenario, ObeysLittlesLaw) {
+  MILLRACE_RELEASE_ONLY();
   const SimulationResult result = run();
   EXPECT_NEAR(result.mean_items_inside,
               static_cast<double>(result.items_born) / result.seconds * result.sojourn_seconds,
@@ -178,6 +181,7 @@ TEST_P(EveryScenario, ObeysLittlesLaw) {
 }
 
 TEST_P(EveryScenario, IsTheSameForTheSameSeed) {
+  MILLRACE_RELEASE_ONLY();
   const SimulationResult one = run(11);
   const SimulationResult same = run(11);
   const SimulationResult other = run(12);
@@ -188,6 +192,7 @@ TEST_P(EveryScenario, IsTheSameForTheSameSeed) {
 }
 
 TEST_P(EveryScenario, NeverDoesMoreWorkThanItsCoresCan) {
+  MILLRACE_RELEASE_ONLY();
   const SimulationResult result = run();
   EXPECT_LE(result.busy_core_seconds, GetParam().cores * result.seconds * (1 + 1e-9));
   double computing = 0;
@@ -216,6 +221,7 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, EveryScenario, testing::ValuesIn(scenarios()
 class AsClosedNetwork : public testing::TestWithParam<int> {};
 
 TEST_P(AsClosedNetwork, PoolsReachTheThroughputOfTheFormula) {
+  MILLRACE_RELEASE_ONLY();
   const int tokens = GetParam();
   const Pipeline given = pipeline("a 0.2ms; b 1ms; c 1.5ms; d serial 0.35ms");
   const PoolsSetting setting{
@@ -231,6 +237,7 @@ TEST_P(AsClosedNetwork, PoolsReachTheThroughputOfTheFormula) {
 }
 
 TEST_P(AsClosedNetwork, StealingWithAThreadForEachTokenReachesTheThroughputOfTheFormula) {
+  MILLRACE_RELEASE_ONLY();
   const int tokens = GetParam();
   const Pipeline given = pipeline("a 0.2ms; b 1ms; d serial 0.35ms");
   const auto simulated = simulate_stealing(given, {.threads = tokens, .tokens = tokens}, {.items = 80'000});

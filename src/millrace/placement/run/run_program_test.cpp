@@ -1,4 +1,5 @@
 #include "millrace/base/clock.h"
+#include "millrace/base/release_only_testing.h"
 #include "millrace/base/system_file.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
@@ -292,7 +293,7 @@ TEST_P(EveryWay, ProgramsAreStoppedAndContinuedByOthers) {
 INSTANTIATE_TEST_SUITE_P(
     Ways, EveryWay,
     testing::Combine(testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
-                     testing::Values("dynamic", "static")),
+                     testing::ValuesIn(first_if_sanitized({"dynamic", "static"}))),
     [](const auto& test) { return name_of_way(std::get<0>(test.param)) + "_" + std::get<1>(test.param); });
 
 // A way to observe births, and whether it has been handed over to polling by then.

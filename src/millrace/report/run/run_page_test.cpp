@@ -1,3 +1,4 @@
+#include "millrace/base/release_only_testing.h"
 #include "millrace/report/run/run_page.h"
 #include "millrace/report/run/run_plots.h"
 #include "millrace/report/run/structure_picture.h"
@@ -232,6 +233,7 @@ TEST(RunPage, IsMadeOfAnythingThatCallsItselfARecord) {
 }
 
 TEST(RunPage, StaysBelowHalfAMegabyteHoweverMuchThereIs) {
+  MILLRACE_RELEASE_ONLY();
   json large = record();
   auto& events = large["decisions"]["events"];
   for (int i = 0; i < 2000; ++i)

@@ -1,4 +1,5 @@
 // The decisions of `auto` on simulated streams.
+#include "millrace/base/release_only_testing.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/pipeline/recorded_calls.h"
 #include "millrace/model/simulation/simulation.h"
@@ -294,6 +295,7 @@ class AutoChoiceOfRandomStreams : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(seeds, AutoChoiceOfRandomStreams, testing::Range(0U, 40U));
 
 TEST_P(AutoChoiceOfRandomStreams, keeps_its_limits_and_ends_with_what_was_measured_best) {
+  MILLRACE_RELEASE_ONLY();
   std::mt19937 random(GetParam());
   const auto up_to = [&](int most) { return 1 + static_cast<int>(random() % static_cast<unsigned>(most)); };
   const AutoLimits limits{.threads = up_to(12), .tokens = random() % 2 == 0 ? 0 : up_to(50)};
@@ -444,6 +446,7 @@ INSTANTIATE_TEST_SUITE_P(streams, AutoChoiceOfKnownItems,
                          });
 
 TEST_P(AutoChoiceOfKnownItems, ends_with_tokens_that_reach_97_percent_of_the_best_and_no_more_than_useful) {
+  MILLRACE_RELEASE_ONLY();
   const auto& [stream, threads] = GetParam();
   std::mt19937 random(3);
   const model::Pipeline items = stream.make(random);
