@@ -136,7 +136,6 @@ void Tuner::start_clock(const Observation& observation) {
   clock_started_ = true;
   start_time_ = observation.time - observation.seconds;
   now_ = start_time_;
-  trust_.begin(start_time_);
   last_alarm_ = start_time_;
   verify_soon();
   budget_.open(start_time_, options_.remembered ? profile_opening : 1);
@@ -293,7 +292,6 @@ void Tuner::promote(double level, const Event& trial) {
   noise_.interrupt();
   // Counts only the significant part of the gain.
   const double gain = std::max(0.0, -std::log(trial.high));
-  trust_.keep(gain);
   if (gain > fruitful_gain) alarm_scale_ = 1;
   verify_soon();
   // After one improvement there may be more: invest part of the savings in the search.
@@ -311,7 +309,6 @@ void Tuner::doubt(double deviation, double scale) {
   }
   level_ = 0;
   model_.observe(incumbent_, level_, incumbent_deviation);
-  trust_.doubt(alarm_scale_);
   budget_.open(now_, scale);
   budget_.grant(opening_frames * incumbent_seconds_ * scale);
   open_trials(scale);

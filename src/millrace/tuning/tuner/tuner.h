@@ -10,8 +10,7 @@
 // Which candidate next (CostModel): a Gaussian process over the knobs estimates the log cost of every
 // candidate, with its uncertainty. The next trial is the candidate with the greatest expected improvement per
 // second of expected loss (Jones, Schonlau & Welch 1998; per unit of cost: Snoek, Larochelle & Adams 2012).
-// Searching the knobs one by one would need too many frames and miss combinations. Expected improvements are
-// scaled by the share that trials have delivered so far (TrialTrust).
+// Searching the knobs one by one would need too many frames and miss combinations.
 //
 // How long (Race): interleaved blocks A B A B against the incumbent (Maron & Moore 1994; Birattari et al.
 // 2002, F-race), so that drift of the machine affects both. A challenger is dropped at the first frame that
@@ -41,7 +40,6 @@
 #include "millrace/tuning/space/space.h"
 #include "millrace/tuning/trial/race.h"
 #include "millrace/tuning/trial/trial_budget.h"
-#include "millrace/tuning/trial/trial_trust.h"
 #include "millrace/tuning/trial/trial_value.h"
 
 #include <cstdint>
@@ -237,7 +235,6 @@ class Tuner {
   NoiseLevel noise_;
   ChangeDetector detector_;
   TrialBudget budget_;
-  TrialTrust trust_;
   DecisionRecord record_;
   std::mt19937_64 random_;
 

@@ -75,7 +75,6 @@ void Tuner::begin_race() {
             .candidate = choice_.candidate,
             .against = incumbent_,
             .chosen = choice_.reason};
-  if (choice_.reason == Reason::improvement) trust_.promise(choice_.improvement);
   const double margin = budget_.opening(now_) ? opening_margin : Race::least_margin;
   race_.emplace(options_.objective, margin, noise_.sigma(), recent_.last(baseline_frames, storage));
   race_excess_ = 0;
@@ -162,7 +161,6 @@ Tuner::Choice Tuner::most_promising() {
   // The model's certainty depends on its assumed similarity of candidates. While there is time to lose, it is
   // believed less.
   const double curiosity = 1 + budget_.abundance();
-  const double believed = trust_.share(now_);
   Choice best;
   double best_score = 0;
   int best_build = -1;
@@ -172,7 +170,7 @@ Tuner::Choice Tuner::most_promising() {
     const double mean = model_.mean(c) - level_;
     const double deviation = curiosity * model_.deviation(c);
     if (mean > 4 * deviation) continue;
-    const double improvement = believed * expected_improvement(mean, deviation, Race::least_margin);
+    const double improvement = expected_improvement(mean, deviation, Race::least_margin);
     if (improvement < least_improvement) continue;
     if (!of(c).ready) {
       if (improvement > best_build_improvement) {

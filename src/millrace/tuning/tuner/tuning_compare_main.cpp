@@ -89,21 +89,24 @@ void compare(const Case& shown, int seeds) {
 }
 
 // Compared with keeping the first guess, which is as good as that of a caller who knows the machine.
-void compare_known_end(std::int64_t frames, double frame_seconds, int seeds) {
+void compare_known_end(std::int64_t frames, double frame_seconds, bool build, int seeds) {
   std::vector<double> loss;
   double trials = 0;
   for (int i = 1; i <= seeds; ++i) {
     const auto seed = static_cast<std::uint64_t>(i);
     SimulatedWorkload work({.tiles = 4}, frame_seconds, seed);
     constexpr double cold = 3;
-    auto tuner = Tuner::make(work.space(), {.seed = seed, .prior = work.prior(seed + 100, 0.1)});
+    TunerOptions tuner_options{.seed = seed, .prior = work.prior(seed + 100, 0.1)};
+    if (build) tuner_options.build = work.builds();
+    auto tuner = Tuner::make(work.space(), std::move(tuner_options));
     const double guess = work.ratio(tuner->ask().candidate);
-    const StreamResult result = run_tuner(work, *tuner, {.frames = frames, .cold = cold, .seed = seed});
+    const StreamResult result = run_tuner(
+        work, *tuner, {.frames = frames, .cold = cold, .seed = seed, .compile_seconds = build ? 1.0 : 0.0});
     loss.push_back(100 * (1 - guess * (1 + cold / static_cast<double>(frames)) / (1 + result.loss)));
     trials += static_cast<double>(tuner->record().count(EventKind::trial)) / seeds;
   }
-  fmt::print("{:>6} frames of {:>4.1f} ms {:>8.2f} {:>8.2f} {:>8.1f}\n", frames, 1e3 * frame_seconds,
-             quantile(loss, 0.5), quantile(loss, 1), trials);
+  fmt::print("{:>6} frames of {:>4.1f} ms{:<10} {:>8.2f} {:>8.2f} {:>8.1f}\n", frames, 1e3 * frame_seconds,
+             build ? ", compiled" : "", quantile(loss, 0.5), quantile(loss, 1), trials);
 }
 
 }  // namespace
@@ -134,11 +137,13 @@ int main(int argc, char** argv) {
   compare({"middle, 3 ms, neighbours", middle, 0.003, false, false, true}, seeds);
   fmt::print(
       "\nStreams whose end is known: the share of their time lost by trying, in percent (below 0: won).\n\n"
-      "{:<23} {:>8} {:>8} {:>8}\n",
+      "{:<33} {:>8} {:>8} {:>8}\n",
       "", "median", "worst", "trials");
-  for (const double frame_seconds : {0.0003, 0.003, 0.02}) {
-    for (const std::int64_t frames : {60, 120, 360, 1200, 3600})
-      compare_known_end(frames, frame_seconds, 3 * seeds);
+  for (const bool build : {false, true}) {
+    for (const double frame_seconds : {0.0003, 0.003, 0.02}) {
+      for (const std::int64_t frames : {60, 120, 360, 1200, 3600})
+        compare_known_end(frames, frame_seconds, build, 3 * seeds);
+    }
   }
   return 0;
 }
