@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace millrace::placement {
@@ -42,6 +43,8 @@ class LineServer {
   // listener: a socket that already listens.
   LineServer(Descriptor listener, Answer answer, const Limits& limits);
 
+  // Replaces the listening socket. Connections stay.
+  void listen_on(Descriptor listener) { listener_ = std::move(listener); }
   // Adds the descriptors to poll. A round begins: the CPU time until handle() returns is attributed to
   // clients.
   void add_to(std::vector<pollfd>& waited, std::int64_t now_ns);

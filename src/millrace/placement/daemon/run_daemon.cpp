@@ -4,12 +4,15 @@
 #include "millrace/base/system_reason.h"
 #include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/daemon/line_server.h"
+#include "millrace/placement/daemon/listening_place.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <limits>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -104,9 +107,16 @@ Status run_daemon(DaemonRun run) {
   if (!daemon) return std::unexpected(daemon.error());
   UnitDaemon& watching = **daemon;
   Descriptor listener = inherited_listener();
-  const bool own_socket = !listener.is_open();
-  if (own_socket) {
-    auto made = listen_at(run.socket, run.for_all ? for_all : for_own);
+  std::optional<ListeningPlace> place;
+  std::optional<StateFolder> folder_again;
+  if (!listener.is_open()) {
+    // The socket of a user is in the folder of the journals.
+    const auto make_folder = [&] {
+      if (!folder || folder->path() != std::filesystem::path(run.socket).parent_path()) return;
+      if (auto again = StateFolder::open(folder->path())) folder_again.emplace(std::move(*again));
+    };
+    place.emplace(run.socket, run.for_all ? for_all : for_own, make_folder);
+    auto made = place->listen();
     if (!made) return std::unexpected(made.error());
     listener = std::move(*made);
   }
@@ -118,18 +128,26 @@ Status run_daemon(DaemonRun run) {
   if (run.tell) {
     for (const std::string& lack : watching.lacks())
       run.tell(lack);
-    run.tell("listens at " + (own_socket ? run.socket : "the socket of the service manager"));
+    run.tell("listens at " + (place ? run.socket : "the socket of the service manager"));
   }
   std::int64_t next_observed_ns = 0;
   while (true) {
     std::vector<pollfd> waited{{signals.get(), POLLIN, 0}};
     server.add_to(waited, now_ns());
     auto until = earlier(watching.next_ns(), server.next_ns(now_ns()));
+    if (place) {
+      place->add_to(waited);
+      until = earlier(until, place->next_ns());
+    }
     if (run.observed) until = earlier(until, next_observed_ns);
     if (poll(waited.data(), waited.size(), patience_ms(until, now_ns())) < 0 && errno != EINTR)
       return failure("cannot wait: {}", system_reason(errno));
     if ((waited.front().revents & POLLIN) != 0) break;
     server.handle(waited, now_ns());
+    if (auto again = place ? place->renewed(now_ns()) : std::nullopt) {
+      server.listen_on(std::move(*again));
+      if (run.tell) run.tell(run.socket + " was removed by others; listens there again");
+    }
     if (const auto next = watching.next_ns(); next && *next <= now_ns()) watching.tick(now_ns());
     if (run.observed && now_ns() >= next_observed_ns) {
       next_observed_ns = now_ns() + between_observed_ns;
@@ -137,7 +155,7 @@ Status run_daemon(DaemonRun run) {
     }
   }
   watching.end();
-  if (own_socket) unlink(run.socket.c_str());
+  place.reset();  // before its folder
   if (lock.is_open()) unlinkat(folder->descriptor(), lock_name, 0);
   return {};
 }

@@ -118,6 +118,16 @@ TEST_F(RunDaemonTest, AnswersUntilItIsAskedToEnd) {
   EXPECT_TRUE(is_left_empty(folder_.path()));
 }
 
+TEST_F(RunDaemonTest, IsReachedAgainAfterItsSocketWasRemoved) {
+  RunningDaemon daemon(folder_, {});
+  for (int i = 0; i < 3; ++i) {
+    std::filesystem::remove(daemon.socket());
+    EXPECT_TRUE(eventually([&] { return DaemonClient::connect(daemon.socket()).has_value(); }));
+  }
+  EXPECT_EQ(daemon.end(SIGTERM), 0);
+  EXPECT_TRUE(is_left_empty(folder_.path()));
+}
+
 TEST_F(RunDaemonTest, GivesBackWhenItIsKilledAlsoAfterItsFolderWasRemoved) {
   if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
   RunningDaemon daemon(folder_, acting_at_once());
