@@ -15,10 +15,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -104,14 +107,28 @@ bool announced(pid_t process) {
   return reply && reply->contains("acts") && (*reply)["acts"] == true;
 }
 
+// The summary must not replace what the program or this process reads or writes.
+Status check_json(const ExecOptions& options) {
+  constexpr std::string_view rules = "rules=";
+  std::string policy = options.policy.value_or("");
+  if (policy.starts_with(rules)) policy.erase(0, rules.size());
+  std::vector<NamedPath> used{{"the file of --policy", policy},
+                              {"the program's standard input", "/proc/self/fd/0"},
+                              {"the program's standard output", "/proc/self/fd/1"},
+                              {"the program's standard error", "/proc/self/fd/2"}};
+  const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename(); };
+  for (const std::string& word : options.command)
+    if (name_of(word) == name_of(options.json)) used.push_back({"a word of the program's command", word});
+  return check_outputs({{"--json", options.json}}, overwrite_if(options.force), used);
+}
+
 // Wait status of the program; nullopt if a running process was observed.
 Result<std::optional<int>> execute(const ExecOptions& options) {
   // A broken pipe or a file size limit must not end this process. The program inherits the original handling
   // (see ExecOptions::ignored_signals).
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  if (Status checked = check_outputs({{"--json", options.json}}, overwrite_if(options.force)); !checked)
-    return std::unexpected(checked.error());
+  if (Status checked = check_json(options); !checked) return std::unexpected(checked.error());
   auto settings = to_settings(options);
   if (!settings) return std::unexpected(settings.error());
   tuning::ProfileStore store;

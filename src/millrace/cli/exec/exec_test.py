@@ -105,6 +105,46 @@ threads = [threading.Thread(target=choose) for _ in range(2)]
         self.assertEqual(summary["exit"], 0)
         self.assertEqual(summary["threads"]["births"], 1)
 
+    def test_a_program_that_forbids_the_time_stamp_counter_goes_on(self):
+        script = ("import ctypes, os\n"
+                  "if ctypes.CDLL(None).prctl(26, 2, 0, 0, 0) != 0: os._exit(77)\n"  # PR_SET_TSC, PR_TSC_SIGSEGV
+                  "children = [os.posix_spawn('/bin/true', ['true'], {}) for _ in range(20)]\n"
+                  "for child in children: os.waitpid(child, 0)\n"
+                  "os._exit(5)\n")
+        plain = subprocess.run([sys.executable, "-c", script], timeout=60).returncode
+        if plain != 5:
+            self.skipTest(f"SKIPPED: the kernel does not let a program forbid it here ({plain})")
+        for birth in "shim", "ptrace", "poll":
+            for policy in "one-to-one", "main-least-loaded":
+                with self.subTest(birth=birth, policy=policy):
+                    done = self.run_exec("--birth", birth, "--policy", policy, "--", sys.executable, "-c", script)
+                    self.assertEqual(done.returncode, 5, done.stderr)
+
+    def test_a_summary_is_not_written_over_what_the_run_reads_or_writes(self):
+        path = os.path.join(self.folder.name, "precious")
+        rules = "[[rule]]\nname = 'x'\ncpus = '0'\n"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(rules)
+        for what, options, words, streams in (
+                ("the file of --policy", ["--policy", "rules=" + path], ["true"], {}),
+                ("the program's standard input", [], ["true"], {"stdin": open(path, encoding="utf-8")}),
+                ("the program's standard output", [], ["true"], {"stdout": open(path, "a", encoding="utf-8")}),
+                ("the program's standard error", [], ["true"], {"stderr": open(path, "a", encoding="utf-8")}),
+                ("a word of the program's command", [], ["cat", os.path.join(self.folder.name, ".", "precious")], {})):
+            with self.subTest(what=what):
+                done = subprocess.run([MILLRACE, "exec", "-y", "--json", path, *options, "--", *words],
+                                      **{"capture_output": False, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
+                                         "stderr": subprocess.PIPE, "text": True, "timeout": 60, **streams})
+                for stream in streams.values():
+                    stream.close()
+                self.assertEqual(done.returncode, 2)
+                with open(path, encoding="utf-8") as file:
+                    kept = file.read()
+                self.assertTrue(kept.startswith(rules))
+                self.assertIn(what, done.stderr or kept)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(rules)
+
     def test_a_summary_is_not_written_over_another_unless_asked(self):
         path = os.path.join(self.folder.name, "summary.json")
         mark = os.path.join(self.folder.name, "mark")
