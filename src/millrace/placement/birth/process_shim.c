@@ -82,14 +82,18 @@ static MILLRACE_ATOMIC(uint32_t) * own_entry(void) {
   return free_entry;
 }
 
+/* Not from the vDSO, which reads the time-stamp counter: a program may have forbidden that (PR_SET_TSC). */
+static void read_clock(struct timespec* time) { syscall(SYS_clock_gettime, CLOCK_MONOTONIC, time); }
+
 /* So that millrace does not set the mask between put-back and start. */
 static void wait_while_held(MILLRACE_ATOMIC(uint32_t) * entry, uint32_t thread) {
   enum { patience_ns = 2000000, second_ns = 1000000000 };
+  if (atomic_load(entry) != (thread | MILLRACE_HELD)) return;
   struct timespec begun, now;
-  clock_gettime(CLOCK_MONOTONIC, &begun);
+  read_clock(&begun);
   while (atomic_load(entry) == (thread | MILLRACE_HELD)) {
     sched_yield();
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    read_clock(&now);
     if ((now.tv_sec - begun.tv_sec) * second_ns + now.tv_nsec - begun.tv_nsec > patience_ns) break;
   }
   uint32_t held = thread | MILLRACE_HELD;
