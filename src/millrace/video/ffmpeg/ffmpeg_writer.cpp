@@ -110,6 +110,7 @@ class FfmpegWriter final : public FrameWriter {
     if (!drained) return drained;
     if (!ended) return ended;
     if (bridge_->error()) return std::unexpected(*bridge_->error());
+    if (side_ && bridge_->file().can_read_back()) side_->compare(*muxer_, bridge_->file(), bridge_->bytes());
     return bridge_->file().commit();
   }
 

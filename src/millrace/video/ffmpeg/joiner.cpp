@@ -126,6 +126,7 @@ class Joiner {
   [[nodiscard]] Status finish() {
     avio_flush(bridge_.io());
     if (bridge_.error()) return std::unexpected(*bridge_.error());
+    if (side_ && bridge_.file().can_read_back()) side_->compare(*muxer_, bridge_.file(), bridge_.bytes());
     return bridge_.file().commit();
   }
 

@@ -136,6 +136,8 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
     if (stream.main) {
       frames = avformat_new_stream(&muxer, nullptr);
       if (frames == nullptr) return nullptr;
+      // The tags of a cover tell the kind of picture, which the video is no more.
+      if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) == 0) names_[frames->index] = stream.name();
       // Cover art that is processed together with its song becomes a video of one frame.
       frames->disposition = stream.disposition & ~AV_DISPOSITION_ATTACHED_PIC;
       copy_lasting_tags(stream.metadata.get(), frames->metadata);
@@ -146,6 +148,7 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
     } else if (can_hold(*muxer.oformat, stream)) {
       AVStream* const to = new_stream(muxer, stream);
       if (to == nullptr) return nullptr;
+      names_[to->index] = stream.name();
       // The header has all of an attachment.
       if (is_attached(muxer, stream)) continue;
       copy.stream = to;

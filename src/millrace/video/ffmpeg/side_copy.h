@@ -3,10 +3,14 @@
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/hidden_samples.h"
+#include "millrace/video/ffmpeg/lost_description.h"
 #include "millrace/video/ffmpeg/side_streams.h"
 #include "millrace/video/ffmpeg/untimed_sound.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +44,11 @@ class SideCopy {
     end_ = av_rescale_q(time, time_base, AV_TIME_BASE_Q);
   }
 
+  // Reads the complete file back, to find what its container did not keep. size: in bytes.
+  void compare(const AVFormatContext& muxer, RandomBytes& file, std::uint64_t size) {
+    std::ranges::copy(lost_description(muxer, file, size, names_, suffix_), std::back_inserter(not_kept_));
+  }
+
   [[nodiscard]] SideStreams& source() { return *from_; }
   // The content missing in the output, and why.
   [[nodiscard]] std::vector<std::string> not_kept() const;
@@ -70,6 +79,7 @@ class SideCopy {
   std::shared_ptr<SideStreams> from_;
   std::string suffix_;
   std::vector<Copy> copies_;
+  std::map<int, std::string> names_;  // of the output's streams, by index
   std::vector<std::string> not_kept_;
   bool shift_known_ = false;
   std::int64_t shift_ = 0;  // microseconds
