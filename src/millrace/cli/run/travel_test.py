@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -324,6 +325,21 @@ class Travel(unittest.TestCase):
         self.assertEqual(len(side_data(after, "Display Matrix")), 1)
         _, report = self.through(source, "out.mkv", "--no-autorotate")
         self.assertIn("rotation by 270 degrees", report["not_kept"])
+
+    def test_a_matrix_that_does_not_rotate_is_not_called_a_rotation(self):
+        one, whole = 1 << 16, 1 << 30
+        source = self.inputs / "phone90.mp4"
+        place = source.read_bytes().index(b"tkhd") + 44
+        for name, matrix in ("zero", (0,) * 9), ("scaling", (2 * one, 0, 0, 0, one, 0, 0, 0, whole)), \
+                ("shift", (one, 0, 0, 0, one, 0, 5 * one, 0, whole)):
+            with self.subTest(name):
+                changed = self.folder / f"{name}.mp4"
+                data = bytearray(source.read_bytes())
+                data[place:place + 36] = struct.pack(">9i", *matrix)
+                changed.write_bytes(data)
+                _, report = self.through(changed, f"{name}-out.mkv")
+                self.assertEqual([each for each in report["not_kept"] if "rotation" in each], [])
+                self.assertIn("a display matrix that does not rotate", report["not_kept"])
 
     def test_a_master_keeps_its_colours_and_what_it_was_mastered_on(self):
         light = ("Mastering display metadata", "Content light level metadata")

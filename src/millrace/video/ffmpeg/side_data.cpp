@@ -95,6 +95,18 @@ bool stores(const AVOutputFormat& container, AVPacketSideDataType type) {
   }
 }
 
+// What a player no longer does without the matrix; empty if the matrix changes nothing.
+std::string what_is_lost_with(const Properties& properties) {
+  constexpr std::int32_t one = 1 << 16;
+  constexpr std::array<std::int32_t, 9> same{one, 0, 0, 0, one, 0, 0, 0, 1 << 30};
+  const Matrix* matrix = find<Matrix>(properties, AV_PKT_DATA_DISPLAYMATRIX);
+  if (matrix == nullptr) return "a damaged display matrix";
+  if (std::ranges::equal(matrix->values, same)) return "";
+  if (const int degrees = rotation_degrees(properties); degrees != 0)
+    return fmt::format("rotation by {} degrees", degrees);
+  return orientation_of(properties) ? "mirroring" : "a display matrix that does not rotate";
+}
+
 }  // namespace
 
 Properties read_stream_properties(const AVStream& stream, const AVFrame& picture) {
@@ -150,10 +162,11 @@ std::vector<std::string> write_stream_properties(const Properties& properties, A
     if (place != nullptr)
       std::ranges::copy(bytes, place);
     else if (type == AV_PKT_DATA_DISPLAYMATRIX)
-      without_place.push_back(fmt::format("rotation by {} degrees", rotation_degrees(properties)));
+      without_place.push_back(what_is_lost_with(properties));
     else
       without_place.push_back(name);
   }
+  std::erase(without_place, "");
   return without_place;
 }
 
