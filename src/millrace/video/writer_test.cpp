@@ -371,6 +371,42 @@ TEST(Writer, ChoosesNoOtherCodecWhereTheUserSaidHowToEncode) {
   }
 }
 
+// One level below FFmpeg's own options, where FFmpeg only warns.
+class NestedOption : public ::testing::TestWithParam<std::tuple<VideoCodec, const char*, const char*>> {};
+
+TEST_P(NestedOption, ThatTheEncoderWouldIgnoreIsRefused) {
+  const auto& [codec, params, words] = GetParam();
+  TemporaryFolder folder;
+  const FrameFormat format = one_frame("test:64x48@1").format();
+  const auto writer =
+      open_writer(folder / "a.mkv", format, {.codec = codec, .encoder_options = {{params, words}}});
+  ASSERT_FALSE(writer) << words;
+  EXPECT_EQ(writer.error().kind, ErrorKind::usage);
+  EXPECT_EQ(std::ranges::count(writer.error().message, '\n'), 0);
+  EXPECT_TRUE(
+      open_writer(folder / "a.mkv", format, {.codec = codec, .encoder_options = {{params, "keyint=5"}}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Writer, NestedOption,
+                         ::testing::Combine(::testing::Values(VideoCodec::h264),
+                                            ::testing::Values("x264-params", "x264opts"),
+                                            ::testing::Values("nope=3", "keyint=abc", "keyint=5:nope=1")));
+INSTANTIATE_TEST_SUITE_P(H265, NestedOption,
+                         ::testing::Combine(::testing::Values(VideoCodec::h265),
+                                            ::testing::Values("x265-params"),
+                                            ::testing::Values("nope=3", "keyint=abc", "keyint=5:nope=1")));
+
+TEST(Writer, RefusesSizesThatItsEncoderCannotHold) {
+  TemporaryFolder folder;
+  for (const char* name : {"a.mp4", "a.webm"})
+    for (const auto& [width, height] : {std::pair(16386, 2), std::pair(32768, 2), std::pair(2, 16386)}) {
+      const auto checked = check_writer(folder / name, {.width = width, .height = height}, {});
+      ASSERT_FALSE(checked) << name;
+      EXPECT_EQ(checked.error().kind, ErrorKind::usage);
+      EXPECT_THAT(checked.error().message, HasSubstr("16384 samples a side are the most"));
+    }
+}
+
 TEST(Writer, TellsHowManyBytesItHasWritten) {
   TemporaryFolder folder;
   const Delivered original = read_all("test:64x48@5");
