@@ -53,6 +53,8 @@ fs::path companion_program(std::string_view name) {
   return fs::exists(status) || unknown ? installed : folder / name;
 }
 
+bool in_shared_library() { return own_library().has_value(); }
+
 std::vector<fs::path> companion_library_folders() {
   const std::optional<fs::path> library = own_library();
   const fs::path folder = (library ? *library : own_program()).parent_path();

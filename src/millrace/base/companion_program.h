@@ -13,6 +13,9 @@ namespace millrace {
 // the system on each call. Thread-safe.
 [[nodiscard]] std::filesystem::path companion_program(std::string_view name);
 
+// Whether this code is in a shared library, such as libmillrace, that another program has loaded.
+[[nodiscard]] bool in_shared_library();
+
 // The folders that may contain shared objects that this program or shared library opens: the installation's
 // folder for them, then the folder of this program or library, as in a build tree and in a Python package.
 // Never the current folder. Empty if the location of this code is unknown. Thread-safe.

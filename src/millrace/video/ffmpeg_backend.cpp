@@ -87,7 +87,8 @@ Result<const FfmpegBackend*> open_object(const fs::path& object) {
   if (handle == nullptr) return failure("{}", dlerror());
   void* const entry = dlsym(handle, ffmpeg_entry_name);
   if (entry == nullptr) return failure("{}", dlerror());
-  if (const auto* backend = std::bit_cast<FfmpegEntry>(entry)(ffmpeg_abi)) return backend;
+  if (const auto* backend = std::bit_cast<FfmpegEntry>(entry)(ffmpeg_abi, !in_shared_library()))
+    return backend;
   return failure("{} belongs to another build of millrace", object.string());
 }
 

@@ -128,9 +128,10 @@ class FfmpegBackend {
 [[nodiscard]] Status load_ffmpeg();
 
 // The one function that the shared object exports. Returns null if the caller was built from other
-// declarations than the object.
+// declarations than the object. is_own_program: whether FFmpeg's messages may be silenced for the whole
+// process.
 inline constexpr char ffmpeg_entry_name[] = "millrace_ffmpeg_backend";
-using FfmpegEntry = const FfmpegBackend* (*)(std::uint64_t abi) noexcept;
+using FfmpegEntry = const FfmpegBackend* (*)(std::uint64_t abi, bool is_own_program) noexcept;
 
 // Changes with the version and with the layout of what crosses the border.
 inline constexpr std::uint64_t ffmpeg_abi = [] {
@@ -144,7 +145,7 @@ inline constexpr std::uint64_t ffmpeg_abi = [] {
         sizeof(JoinedVideo), sizeof(JoinedFile), sizeof(PacketIndex), sizeof(SampleFormat),
         sizeof(SideReaderOptions), sizeof(Thumbnail), sizeof(Error)})
     add(size);
-  add(1);  // raise it if a function here changes
+  add(2);  // raise it if a function here changes
   return hash;
 }();
 

@@ -17,8 +17,8 @@ namespace millrace::video {
 //   anything else            a file (or named pipe): *.y4m by the parser of y4m_reader.h, others by FFmpeg
 // Pixel formats that FrameFormat lacks are converted to the nearest: RGB and palettes to 4:4:4, packed,
 // big-endian and semi-planar ones to their planar equivalent, 4:1:1 to 4:2:2, 4:1:0 to 4:2:0, 4:4:0 to 4:4:4;
-// alpha is dropped. Errors are of usage kind for names, of failure kind for content. Silences FFmpeg's own
-// messages for the whole process; the important ones are returned as an Error.
+// alpha is dropped. Errors are of usage kind for names, of failure kind for content. In programs of this
+// project, silences FFmpeg's own messages; the important ones are returned as an Error.
 [[nodiscard]] Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input,
                                                                const ReaderOptions& options = {});
 

@@ -1,4 +1,5 @@
 // Converts frames to other samples.
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/frame_picture.h"
 #include "millrace/video/ffmpeg/linked_backend.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
@@ -33,6 +34,7 @@ class ConvertedReader final : public FrameReader {
   void cancel() override { reader_->cancel(); }
 
   [[nodiscard]] Result<std::optional<Frame>> next() override {
+    const OwnFfmpegCalls own;
     Result<std::optional<Frame>> frame = reader_->next();
     if (!frame || !*frame) return frame;
     Result<Frame> target = pool_.acquire();
@@ -65,6 +67,7 @@ Result<SampleFormat> LinkedBackend::sample_format(const std::string& name) const
 
 Result<std::unique_ptr<FrameReader>> LinkedBackend::converted(std::unique_ptr<FrameReader> reader,
                                                               const Samples& samples) const {
+  const OwnFfmpegCalls own;
   const FrameFormat from = reader->format();
   const FrameFormat to = with_samples(from, samples);
   auto scaler = FrameScaler::make(from, to);

@@ -44,6 +44,7 @@ Result<std::unique_ptr<DecoderSession>> DecoderSession::open(Demuxer& demuxer, i
 int DecoderSession::send(const AVPacket& packet, std::int64_t number, bool lenient) {
   context_->err_recognition =
       lenient ? context_->err_recognition & ~AV_EF_EXPLODE : context_->err_recognition | AV_EF_EXPLODE;
+  context_->opaque = messages_.about(number);
   context_->reordered_opaque = number;
   return avcodec_send_packet(context_.get(), &packet);
 }

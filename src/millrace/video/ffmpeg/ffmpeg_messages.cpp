@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
+#include <exception>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -21,8 +24,21 @@ struct Listeners {
 };
 
 Listeners& listeners() {
-  static Listeners all;
+  // Never destroyed, because other threads may log while the process ends.
+  static auto& all = *new Listeners;
   return all;
+}
+
+// The listener that `opaque` is or points into; null for other pointers. Hold the mutex until the listener is
+// no longer used.
+FfmpegMessages* listener_of(const void* opaque) {
+  const std::set<const void*>& all = listeners().all;
+  const auto after = all.upper_bound(opaque);
+  if (after == all.begin()) return nullptr;
+  const void* const begin = *std::prev(after);
+  const bool inside =
+      static_cast<const std::byte*>(opaque) < static_cast<const std::byte*>(begin) + sizeof(FfmpegMessages);
+  return inside ? static_cast<FfmpegMessages*>(const_cast<void*>(begin)) : nullptr;
 }
 
 std::string as_line(const char* format, va_list arguments) {
@@ -50,28 +66,54 @@ bool is_of_unused_option(std::string_view format) {
   return std::ranges::any_of(starts, [format](std::string_view start) { return format.starts_with(start); });
 }
 
-void hear(void* speaker, int level, const char* format, va_list arguments) {
+std::atomic<FfmpegHost> host = FfmpegHost::own_program;
+thread_local int own_calls = 0;
+
+// The `opaque` of a codec or demuxer; null for others.
+const void* opaque_of(void* speaker, const AVClass* kind) {
+  if (kind == avcodec_get_class()) return static_cast<const AVCodecContext*>(speaker)->opaque;
+  if (kind == avformat_get_class()) return static_cast<const AVFormatContext*>(speaker)->opaque;
+  return nullptr;
+}
+
+// Gives a message to its listener. Returns false if it has none.
+bool deliver(void* speaker, int level, const char* format, va_list arguments) {
+  if (speaker == nullptr) return false;
+  const AVClass* const kind = *static_cast<const AVClass* const*>(speaker);
+  const void* const opaque = kind != nullptr ? opaque_of(speaker, kind) : nullptr;
+  if (opaque == nullptr) return false;
   const bool concealed = std::string_view(format).starts_with("concealing ");
   const bool left_out = is_of_parts(format);
   const bool unused_option = is_of_unused_option(format);
-  if (speaker == nullptr || (level > AV_LOG_ERROR && !concealed && !left_out && !unused_option)) return;
-  const AVClass* kind = *static_cast<const AVClass* const*>(speaker);
-  FfmpegMessages::Message message{
-      .concealed = concealed, .left_out = left_out, .unused_option = unused_option};
-  void* listener = nullptr;
-  if (kind == avcodec_get_class()) {
-    const auto* decoder = static_cast<const AVCodecContext*>(speaker);
-    listener = decoder->opaque;
-    message.at = decoder->reordered_opaque;
-  } else if (kind == avformat_get_class()) {
-    auto* demuxer = static_cast<AVFormatContext*>(speaker);
-    listener = demuxer->opaque;
-    message.at = demuxer->pb != nullptr ? avio_tell(demuxer->pb) : 0;
-  }
-  if (listener == nullptr) return;
-  message.text = as_line(format, arguments);
+  const bool wanted = level <= AV_LOG_ERROR || concealed || left_out || unused_option;
   const std::scoped_lock lock(listeners().mutex);
-  if (listeners().all.contains(listener)) static_cast<FfmpegMessages*>(listener)->add(std::move(message));
+  FfmpegMessages* const listener = listener_of(opaque);
+  if (listener == nullptr || !wanted) return listener != nullptr;
+  std::int64_t at = 0;
+  if (kind == avcodec_get_class())
+    at = listener->number_at(opaque);
+  else if (auto* const io = static_cast<AVFormatContext*>(speaker)->pb)
+    at = avio_tell(io);
+  listener->add({.at = at,
+                 .concealed = concealed,
+                 .left_out = left_out,
+                 .unused_option = unused_option,
+                 .text = as_line(format, arguments)});
+  return true;
+}
+
+// FFmpeg calls it from any thread, until the process ends.
+void hear(void* speaker, int level, const char* format, va_list arguments) noexcept {
+  va_list again;
+  va_copy(again, arguments);
+  bool ours = own_calls > 0 || host == FfmpegHost::own_program;
+  try {
+    ours = deliver(speaker, level, format, arguments) || ours;
+  } catch (const std::exception&) {  // no memory for it
+    ours = true;
+  }
+  if (!ours) av_log_default_callback(speaker, level, format, again);
+  va_end(again);
 }
 
 }  // namespace
@@ -91,6 +133,18 @@ std::vector<FfmpegMessages::Message> FfmpegMessages::take() {
   return std::exchange(messages_, {});
 }
 
+void* FfmpegMessages::about(std::int64_t number) {
+  auto& place = numbers_.at(static_cast<std::uint64_t>(number) % numbers_.size());
+  place.store(number, std::memory_order_relaxed);
+  return &place;
+}
+
+std::int64_t FfmpegMessages::number_at(const void* opaque) const {
+  const auto* const place =
+      std::ranges::find_if(numbers_, [opaque](const auto& each) { return &each == opaque; });
+  return place != numbers_.end() ? place->load(std::memory_order_relaxed) : 0;
+}
+
 void FfmpegMessages::add(Message message) {
   const std::scoped_lock lock(mutex_);
   if (!message.unused_option && !messages_.empty() && messages_.back().at == message.at) {
@@ -100,8 +154,14 @@ void FfmpegMessages::add(Message message) {
   messages_.push_back(std::move(message));
 }
 
-void hear_ffmpeg() {
-  av_log_set_level(AV_LOG_QUIET);
+OwnFfmpegCalls::OwnFfmpegCalls() { ++own_calls; }
+
+OwnFfmpegCalls::~OwnFfmpegCalls() { --own_calls; }
+
+void hear_ffmpeg(FfmpegHost whose) {
+  host = whose;
+  // Some encoders print by themselves and ask for the level.
+  if (whose == FfmpegHost::own_program) av_log_set_level(AV_LOG_QUIET);
   av_log_set_callback(&hear);
 }
 

@@ -3,6 +3,7 @@
 #include "millrace/video/coded/loop_count.h"
 #include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/demuxer.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/frame_converter.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_data.h"
@@ -100,6 +101,7 @@ class FfmpegReader final : public FrameReader {
   void cancel() override { demuxer_->cancel(); }
 
   [[nodiscard]] bool seek(std::int64_t time) override {
+    const OwnFfmpegCalls own;
     if (!format_.has_timestamps() || demuxer_->read_error() || !demuxer_->seek(time)) return false;
     failed_.reset();
     before_ = losses();
@@ -110,9 +112,13 @@ class FfmpegReader final : public FrameReader {
     return true;
   }
 
-  void complete_side_streams() override { demuxer_->complete_side_streams(); }
+  void complete_side_streams() override {
+    const OwnFfmpegCalls own;
+    demuxer_->complete_side_streams();
+  }
 
   [[nodiscard]] Result<std::optional<Frame>> next() override {
+    const OwnFfmpegCalls own;
     if (failed_) return std::unexpected(*failed_);
     Result<std::optional<Frame>> frame = next_frame();
     if (!frame) failed_ = frame.error();

@@ -38,6 +38,7 @@ class FfmpegWriter final : public FrameWriter {
   FfmpegWriter(const FfmpegWriter&) = delete;
   FfmpegWriter& operator=(const FfmpegWriter&) = delete;
   ~FfmpegWriter() override {
+    const OwnFfmpegCalls own;
     if (side_) side_->source().detach();
     if (encoder_ && !last_pts_) give_a_frame();
   }
@@ -80,6 +81,7 @@ class FfmpegWriter final : public FrameWriter {
   }
 
   [[nodiscard]] Status write(const Frame& frame) override {
+    const OwnFfmpegCalls own;
     if (failed_) return std::unexpected(*failed_);
     if (frame.format() != format_)
       return failure("{}: frame {} is {}, not {}", name(), frame.index, to_string(frame.format()),
@@ -93,6 +95,7 @@ class FfmpegWriter final : public FrameWriter {
   }
 
   [[nodiscard]] Status finish() override {
+    const OwnFfmpegCalls own;
     // After a failed write, there may still be room for the container's index.
     Status drained = failed_ ? Status{} : drain();
     if (side_) {
@@ -163,11 +166,9 @@ class FfmpegWriter final : public FrameWriter {
     encoder_->thread_count = options.encoder_threads;
     if ((muxer_->oformat->flags & AVFMT_GLOBALHEADER) != 0) encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     set_up(*choice.codec, choice, options);
-    FfmpegMessages messages;
-    encoder_->opaque = &messages;
+    encoder_->opaque = &messages_;
     const int opened = avcodec_open2(encoder_.get(), codec, nullptr);
-    encoder_->opaque = nullptr;
-    for (const FfmpegMessages::Message& message : messages.take())
+    for (const FfmpegMessages::Message& message : messages_.take())
       if (message.unused_option)
         return usage_error(
             "{}: the encoder {} does not take an option of yours ({}); correct or leave it out", name(),
@@ -376,6 +377,7 @@ class FfmpegWriter final : public FrameWriter {
   MuxerPtr muxer_;
   std::unique_ptr<SideCopy> side_;
   AVStream* stream_ = nullptr;
+  FfmpegMessages messages_;  // before the encoder, which logs until it is closed
   FfmpegPtr<AVCodecContext> encoder_;
   FfmpegPtr<AVPacket> packet_;
   FramePicture picture_;

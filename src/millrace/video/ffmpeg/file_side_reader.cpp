@@ -1,6 +1,7 @@
 // Reads the other streams of a file.
 #include "millrace/base/input_file.h"
 #include "millrace/video/ffmpeg/demuxer.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/linked_backend.h"
 #include "millrace/video/ffmpeg/side_streams.h"
 
@@ -24,6 +25,7 @@ class FileSideReader final : public SideReader {
   [[nodiscard]] std::int64_t first_time() const override { return file_begin() - shift_; }
 
   void read_for(std::int64_t time) override {
+    const OwnFfmpegCalls own;
     const std::int64_t in_file = time + shift_;
     if (!last_) {
       // If the first frame is not the first of the file, the frames are a part of it.
@@ -36,6 +38,7 @@ class FileSideReader final : public SideReader {
   }
 
   void finish() override {
+    const OwnFfmpegCalls own;
     if (!last_) return;
     // Tolerates half a frame, because the caller's frame times may be rounded differently.
     const auto all_are_shown = [&] { return shown_ <= *last_ + duration_ / 2; };
@@ -86,6 +89,7 @@ class FileSideReader final : public SideReader {
 Result<std::unique_ptr<SideReader>> LinkedBackend::open_side_reader(const std::string& file,
                                                                     std::shared_ptr<SideStreams> side,
                                                                     const SideReaderOptions& options) const {
+  const OwnFfmpegCalls own;
   auto opened =
       InputFile::open(file, {.missing = "the sound that goes with its frames is read from it"}, options.stop);
   if (!opened) return std::unexpected(std::move(opened.error()));

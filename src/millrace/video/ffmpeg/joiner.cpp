@@ -4,6 +4,7 @@
 #include "millrace/video/coded/coded_kinds.h"
 #include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/demuxer.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/ffmpeg_writer.h"
 #include "millrace/video/ffmpeg/linked_backend.h"
 #include "millrace/video/ffmpeg/output_bridge.h"
@@ -288,6 +289,7 @@ class Joiner {
 
 Result<JoinedFile> LinkedBackend::join_videos(const JoinedVideo& video, const std::string& output,
                                               const JoinOptions& options) const {
+  const OwnFfmpegCalls own;
   const Container* const container = container_of(output);
   if (Status takes = check_destination(*container, output); !takes) return std::unexpected(takes.error());
   if (video.parts.empty() || video.times.empty()) return failure("{}: there is nothing to join", output);

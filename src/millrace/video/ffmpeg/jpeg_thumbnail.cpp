@@ -1,5 +1,6 @@
 // Makes thumbnails.
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/linked_backend.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 
@@ -70,6 +71,7 @@ FfmpegPtr<AVFrame> small_picture(const Frame& frame, AVPixelFormat pixels, int w
 }  // namespace
 
 Result<Thumbnail> LinkedBackend::make_thumbnail(const Frame& frame, int side) const {
+  const OwnFfmpegCalls own;
   const auto [width, height] = shown_size(frame.format(), side);
   const auto pixels = to_ffmpeg(frame.format().chroma, frame.format().bits);
   FfmpegPtr<AVFrame> picture = pixels ? small_picture(frame, *pixels, width, height) : nullptr;

@@ -18,12 +18,14 @@ AVRational rational(TimeUnit unit) { return {unit.numerator, unit.denominator}; 
 Result<std::unique_ptr<FrameReader>>
 LinkedBackend::open_reader(std::unique_ptr<InputFile> file, const ReaderOptions& options,
                            const std::optional<EarlierFrames>& earlier) const {
+  const OwnFfmpegCalls own;
   return open_ffmpeg_reader(std::move(file), options, earlier);
 }
 
 Result<EncoderChoice> LinkedBackend::choose_encoder(std::string_view output, const Container& container,
                                                     const FrameFormat& format,
                                                     const WriterOptions& options) const {
+  const OwnFfmpegCalls own;
   return video::choose_encoder(output, container, format, options);
 }
 
@@ -31,6 +33,7 @@ Result<std::unique_ptr<FrameWriter>> LinkedBackend::open_writer(std::unique_ptr<
                                                                 const FrameFormat& format,
                                                                 const EncoderChoice& choice,
                                                                 const WriterOptions& options) const {
+  const OwnFfmpegCalls own;
   return open_ffmpeg_writer(std::move(file), format, choice, options);
 }
 
@@ -55,10 +58,10 @@ void LinkedBackend::end_with_frames(SideStreams& side) const { side.end_with_fra
 }  // namespace millrace::video
 
 extern "C" MILLRACE_EXPORT const millrace::video::FfmpegBackend*
-millrace_ffmpeg_backend(std::uint64_t abi) noexcept {
+millrace_ffmpeg_backend(std::uint64_t abi, bool is_own_program) noexcept {
   using namespace millrace::video;
   if (abi != ffmpeg_abi) return nullptr;
   static const LinkedBackend backend;
-  hear_ffmpeg();
+  hear_ffmpeg(is_own_program ? FfmpegHost::own_program : FfmpegHost::other_program);
   return &backend;
 }

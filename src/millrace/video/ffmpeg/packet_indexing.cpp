@@ -1,11 +1,13 @@
 // Indexes the packets of a file.
 #include "millrace/base/input_file.h"
 #include "millrace/video/ffmpeg/demuxer.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/linked_backend.h"
 
 namespace millrace::video {
 
 Result<PacketIndex> LinkedBackend::index_packets(const std::string& file, const std::stop_token& stop) const {
+  const OwnFfmpegCalls own;
   auto opened = InputFile::open(file, {}, stop);
   if (!opened) return std::unexpected(std::move(opened.error()));
   const auto demuxer = Demuxer::open(*std::move(opened));

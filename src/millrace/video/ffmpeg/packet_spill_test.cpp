@@ -63,7 +63,7 @@ WaitingPacket some_packet(std::mt19937_64& random) {
 
 class PacketSpills : public ::testing::Test {
  protected:
-  void SetUp() override { hear_ffmpeg(); }
+  void SetUp() override { hear_ffmpeg(FfmpegHost::own_program); }
 };
 
 TEST_F(PacketSpills, GiveBackWhatTheyTookInOrder) {

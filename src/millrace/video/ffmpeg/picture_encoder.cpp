@@ -1,5 +1,6 @@
 // Encodes pictures with FFmpeg's libraries.
 #include "millrace/video/ffmpeg/color_tags.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/frame_picture.h"
 #include "millrace/video/ffmpeg/linked_backend.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
@@ -72,6 +73,7 @@ class FfmpegPictureEncoder final : public PictureEncoder {
   }
 
   [[nodiscard]] Result<std::span<const std::byte>> encode(const Frame& frame, std::int64_t number) override {
+    const OwnFfmpegCalls own;
     AVFrame* const picture = picture_.of(frame);
     if (picture == nullptr) return failure("{}: out of memory", name_);
     picture->pts = number;
@@ -104,6 +106,7 @@ class FfmpegPictureEncoder final : public PictureEncoder {
 Result<std::unique_ptr<PictureEncoder>>
 LinkedBackend::open_picture_encoder(std::string_view name, const std::string& encoder,
                                     const FrameFormat& format, const WriterOptions& options) const {
+  const OwnFfmpegCalls own;
   auto opened = std::make_unique<FfmpegPictureEncoder>(name, format);
   if (Status done = opened->open(encoder, options); !done) return std::unexpected(std::move(done.error()));
   return opened;

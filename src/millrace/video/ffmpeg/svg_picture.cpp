@@ -1,5 +1,6 @@
 // Renders SVG.
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/linked_backend.h"
 
 #include <cstring>
@@ -54,6 +55,7 @@ Result<FfmpegPtr<AVFrame>> without_alpha(const AVFrame& frame) {
 }  // namespace
 
 Result<std::vector<std::byte>> LinkedBackend::png_of_svg(const std::string& svg) const {
+  const OwnFfmpegCalls own;
   const auto picture = drawn(svg);
   if (!picture) return std::unexpected(picture.error());
   const auto pixels = without_alpha(**picture);
