@@ -54,8 +54,9 @@ TEST_P(RealClip, DeliversEveryFrameInOrderAndBitExact) {
   if (compare) {
     ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
     // vsync passthrough: one output frame per input frame.
-    ASSERT_EQ(std::system(("ffmpeg -v error -y -i '" + path + "' -vsync 0 -threads 1 -f yuv4mpegpipe '" +
-                           fifo + "' </dev/null 2>/dev/null &")
+    ASSERT_EQ(std::system(("ffmpeg -v error -y -i '" + path +
+                           "' -fps_mode passthrough -threads 1 -f yuv4mpegpipe '" + fifo +
+                           "' </dev/null 2>/dev/null &")
                               .c_str()),
               0);
     auto opened = open_reader(fifo);

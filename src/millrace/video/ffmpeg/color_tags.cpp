@@ -1,5 +1,7 @@
 #include "millrace/video/ffmpeg/color_tags.h"
 
+#include "millrace/video/ffmpeg/versions.h"
+
 namespace millrace::video {
 namespace {
 
@@ -29,8 +31,8 @@ void read_color_tags(const AVFrame& picture, const PixelMapping& mapping, FrameF
 }
 
 FieldOrder read_field_order(const AVFrame& picture, AVFieldOrder of_stream) {
-  if (picture.interlaced_frame != 0)
-    return picture.top_field_first != 0 ? FieldOrder::top_first : FieldOrder::bottom_first;
+  if (is_interlaced(picture))
+    return is_top_field_first(picture) ? FieldOrder::top_first : FieldOrder::bottom_first;
   switch (of_stream) {
   case AV_FIELD_TT:
   case AV_FIELD_BT:

@@ -1,5 +1,7 @@
 #include "millrace/video/ffmpeg/decoder_session.h"
 
+#include "millrace/video/ffmpeg/versions.h"
+
 #include <cstring>
 
 namespace millrace::video {
@@ -34,6 +36,7 @@ Result<std::unique_ptr<DecoderSession>> DecoderSession::open(Demuxer& demuxer, i
   // Raw bitstreams are not probed. There, H.264 must reorder by the limit of its level, not by a guess that
   // grows while frames go missing.
   if (demuxer.is_elementary()) context->strict_std_compliance = FF_COMPLIANCE_STRICT;
+  prepare_numbers(*context);
   const int opened = avcodec_open2(context, codec, nullptr);
   if (opened < 0)
     return failure("{}: the decoder {} cannot be opened ({})", demuxer.name(), codec->name,
@@ -45,8 +48,7 @@ int DecoderSession::send(const AVPacket& packet, std::int64_t number, bool lenie
   context_->err_recognition =
       lenient ? context_->err_recognition & ~AV_EF_EXPLODE : context_->err_recognition | AV_EF_EXPLODE;
   context_->opaque = messages_.about(number);
-  context_->reordered_opaque = number;
-  return avcodec_send_packet(context_.get(), &packet);
+  return send_numbered(*context_, packet, number);
 }
 
 void DecoderSession::drain() {

@@ -27,7 +27,7 @@ class DecoderSession {
   [[nodiscard]] int send(const AVPacket& packet, std::int64_t number, bool lenient);
   void drain();
   [[nodiscard]] bool is_draining() const { return draining_; }
-  // The picture's reordered_opaque is the number of its packet.
+  // The picture's number_of() is that of its packet.
   [[nodiscard]] int receive(AVFrame& picture) { return avcodec_receive_frame(context_.get(), &picture); }
   // Forgets all packets and pictures.
   void flush();

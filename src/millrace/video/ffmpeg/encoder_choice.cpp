@@ -4,6 +4,7 @@
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/ffmpeg_writer.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
+#include "millrace/video/ffmpeg/versions.h"
 
 #include <algorithm>
 
@@ -18,8 +19,9 @@ namespace millrace::video {
 namespace {
 
 bool encodes(const AVCodec& codec, AVPixelFormat format) {
-  if (codec.pix_fmts == nullptr) return true;  // accepts any format
-  for (const AVPixelFormat* each = codec.pix_fmts; *each != AV_PIX_FMT_NONE; ++each)
+  const AVPixelFormat* const formats = pixel_formats_of(codec);
+  if (formats == nullptr) return true;  // accepts any format
+  for (const AVPixelFormat* each = formats; *each != AV_PIX_FMT_NONE; ++each)
     if (*each == format) return true;
   return false;
 }

@@ -11,6 +11,7 @@
 #include "millrace/video/ffmpeg/tag_changes.h"
 #include "millrace/video/ffmpeg/timed_pictures.h"
 #include "millrace/video/ffmpeg/unread_content.h"
+#include "millrace/video/ffmpeg/versions.h"
 #include "millrace/video/frame/frame_fields.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/frame/own_duration.h"
@@ -35,14 +36,6 @@ namespace {
 std::string name_of(AVPixelFormat pixels) {
   const char* const name = av_get_pix_fmt_name(pixels);
   return name != nullptr ? name : "an unknown one";
-}
-
-std::int64_t packet_duration(const AVFrame& picture) {
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
-  return picture.duration;
-#else
-  return picture.pkt_duration;
-#endif
 }
 
 class FfmpegReader final : public FrameReader {
@@ -139,7 +132,7 @@ class FfmpegReader final : public FrameReader {
     const AVRational unit = demuxer_->stream().time_base;
     if (!format_.has_timestamps() || unit.num <= 0 || unit.den <= 0) return std::nullopt;
     const std::int64_t usual = frame_duration();
-    std::int64_t own = packet_duration(picture);
+    std::int64_t own = duration_of(picture);
     const AVStream& stream = demuxer_->stream();
     if (is_cover()) own = av_rescale_q(demuxer_->container().duration, AV_TIME_BASE_Q, unit);
     const std::int64_t shown = picture.best_effort_timestamp;

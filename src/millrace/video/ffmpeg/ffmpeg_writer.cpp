@@ -9,6 +9,7 @@
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_copy.h"
 #include "millrace/video/ffmpeg/side_data.h"
+#include "millrace/video/ffmpeg/versions.h"
 #include "millrace/video/ffmpeg/writer_clock.h"
 #include "millrace/video/frame/own_duration.h"
 #include "millrace/video/frame/presentation_clock.h"
@@ -255,8 +256,7 @@ class FfmpegWriter final : public FrameWriter {
     AVFrame* const picture = picture_.of(frame);
     if (picture == nullptr) return failure("{}: out of memory", name());
     write_color_tags(*encoder_, *picture);
-    picture->interlaced_frame = format_.is_interlaced() ? 1 : 0;
-    picture->top_field_first = format_.field_order == FieldOrder::top_first ? 1 : 0;
+    set_fields(*picture, format_.is_interlaced(), format_.field_order == FieldOrder::top_first);
     if (frame.properties) {
       for (std::string& name : write_frame_properties(*frame.properties, *picture, *encoder_->codec))
         if (std::ranges::find(not_kept_, name) == not_kept_.end()) not_kept_.push_back(std::move(name));

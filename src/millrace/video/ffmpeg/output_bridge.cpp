@@ -17,7 +17,7 @@ OutputBridge::OutputBridge(std::unique_ptr<OutputFile> file) : file_(std::move(f
                                file_->is_regular() ? &seek : nullptr));
 }
 
-int OutputBridge::write(void* opaque, std::uint8_t* bytes, int size) {
+int OutputBridge::write(void* opaque, WrittenByte* bytes, int size) {
   auto& self = *static_cast<OutputBridge*>(opaque);
   const Status written =
       self.file_->write({reinterpret_cast<const std::byte*>(bytes), static_cast<std::size_t>(size)});

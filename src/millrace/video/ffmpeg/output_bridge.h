@@ -3,6 +3,7 @@
 
 #include "millrace/base/output_file.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/versions.h"
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +28,7 @@ class OutputBridge {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
-  static int write(void* opaque, std::uint8_t* bytes, int size);
+  static int write(void* opaque, WrittenByte* bytes, int size);
   static std::int64_t seek(void* opaque, std::int64_t offset, int whence);
 
   std::unique_ptr<OutputFile> file_;

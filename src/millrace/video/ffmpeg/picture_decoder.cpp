@@ -1,6 +1,7 @@
 #include "millrace/video/ffmpeg/picture_decoder.h"
 
 #include "millrace/video/ffmpeg/h264_pictures.h"
+#include "millrace/video/ffmpeg/versions.h"
 
 #include <algorithm>
 #include <string_view>
@@ -272,7 +273,7 @@ bool PictureDecoder::precedes_damage() const {
 }
 
 PictureDecoder::Verdict PictureDecoder::judge() {
-  const std::int64_t number = picture_->reordered_opaque;
+  const std::int64_t number = number_of(*picture_);
   Packet* packet = find(number);
   // A picture once counted as lost stays lost.
   if (packet != nullptr && (packet->delivered || packet->lost)) return Verdict::drop;

@@ -5,6 +5,7 @@
 #include "millrace/video/ffmpeg/linked_backend.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_data.h"
+#include "millrace/video/ffmpeg/versions.h"
 
 #include <algorithm>
 #include <utility>
@@ -40,10 +41,10 @@ class FfmpegPictureEncoder final : public PictureEncoder {
       return usage_error("{}: this build of FFmpeg does not write such pictures; use .png", name_);
     const auto own = to_ffmpeg(format_.chroma, format_.bits);
     AVPixelFormat pixels =
-        own ? avcodec_find_best_pix_fmt_of_list(codec->pix_fmts, *own, 0, nullptr) : AV_PIX_FMT_NONE;
+        own ? avcodec_find_best_pix_fmt_of_list(pixel_formats_of(*codec), *own, 0, nullptr) : AV_PIX_FMT_NONE;
     if (!options.pixel_format.empty()) {
       const AVPixelFormat asked = av_get_pix_fmt(options.pixel_format.c_str());
-      pixels = avcodec_find_best_pix_fmt_of_list(codec->pix_fmts, asked, 0, nullptr);
+      pixels = avcodec_find_best_pix_fmt_of_list(pixel_formats_of(*codec), asked, 0, nullptr);
     }
     if (codec->id == AV_CODEC_ID_MJPEG && format_.range != ColorRange::full) pixels = of_full_range(pixels);
     if (pixels == AV_PIX_FMT_NONE)

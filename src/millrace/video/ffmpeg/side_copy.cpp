@@ -2,6 +2,7 @@
 
 #include "millrace/video/ffmpeg/hidden_samples.h"
 #include "millrace/video/ffmpeg/lasting_tags.h"
+#include "millrace/video/ffmpeg/versions.h"
 
 #include <algorithm>
 #include <cstring>
@@ -44,7 +45,7 @@ void describe(const SideStreams::Stream& from, AVFormatContext& muxer, AVStream&
   to.disposition = from.disposition;
   copy_lasting_tags(from.metadata.get(), to.metadata);
   for (const SideStreams::SideData& each : from.side_data)
-    if (std::uint8_t* bytes = av_stream_new_side_data(&to, each.type, each.bytes.size()))
+    if (std::uint8_t* bytes = add_side_data(to, each.type, each.bytes.size()))
       std::memcpy(bytes, each.bytes.data(), each.bytes.size());
   to.codecpar->codec_tag = tag_for(*muxer.oformat, *from.codec);
   if (is_opus(*from.codec) && from.codec->initial_padding == 0 && from.start && *from.start < 0 &&

@@ -1,6 +1,7 @@
 #include "millrace/video/ffmpeg/side_data.h"
 
 #include "millrace/video/ffmpeg/pixel_format.h"
+#include "millrace/video/ffmpeg/versions.h"
 #include "millrace/video/frame/own_duration.h"
 
 #include <algorithm>
@@ -111,8 +112,7 @@ std::string what_is_lost_with(const Properties& properties) {
 
 Properties read_stream_properties(const AVStream& stream, const AVFrame& picture) {
   Properties properties;
-  for (int i = 0; i < stream.nb_side_data; ++i) {
-    const AVPacketSideData& each = stream.side_data[i];
+  for (const AVPacketSideData& each : side_data_of(stream)) {
     if (std::ranges::find(of_the_stream_alone, each.type) == of_the_stream_alone.end())
       properties[name_of(each.type)] = {each.data, each.data + each.size};
   }
@@ -158,7 +158,7 @@ std::vector<std::string> write_stream_properties(const Properties& properties, A
   for (const auto& [name, bytes] : properties) {
     const auto type = stream_type(name);
     std::uint8_t* place = nullptr;
-    if (type && stores(container, *type)) place = av_stream_new_side_data(&stream, *type, bytes.size());
+    if (type && stores(container, *type)) place = add_side_data(stream, *type, bytes.size());
     if (place != nullptr)
       std::ranges::copy(bytes, place);
     else if (type == AV_PKT_DATA_DISPLAYMATRIX)

@@ -1,5 +1,6 @@
 #include "millrace/video/ffmpeg/side_streams.h"
 
+#include "millrace/video/ffmpeg/versions.h"
 #include "millrace/video/frame/timecode.h"
 
 #include <algorithm>
@@ -47,10 +48,8 @@ SideStreams::Stream description(const AVStream& from, bool main) {
   if (from.start_time != AV_NOPTS_VALUE) to.start = from.start_time;
   to.disposition = from.disposition;
   to.metadata = copy_of(from.metadata);
-  for (int i = 0; i < from.nb_side_data; ++i) {
-    const AVPacketSideData& each = from.side_data[i];
+  for (const AVPacketSideData& each : side_data_of(from))
     to.side_data.push_back({each.type, {each.data, each.data + each.size}});
-  }
   if (const AVPacket& cover = from.attached_pic;
       (from.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0 && cover.size > 0)
     to.cover.assign(cover.data, cover.data + cover.size);
