@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string_view>
 
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 namespace millrace::similar {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 namespace millrace::stream {
 
 SequenceNumber sequence_number(const Token& token) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 namespace millrace::stream {
 namespace {
 
