@@ -224,12 +224,12 @@ class Driven(Case):
 
 
 class OfSections(Case):
-    """python -m millrace.cluster cut"""
+    """python -m millrace.cluster split"""
 
     def test_a_stream_goes_through_sections_on_nodes_and_a_lost_one_is_begun_again(self):
         wanted = self.folder / "wanted.mkv"
         subprocess.run([PROGRAM, "run", "blur | sobel_x", "test:96x64@1500", "-o", wanted, "--codec", "ffv1", "-q"], check=True)
-        head = subprocess.Popen([sys.executable, "-m", "millrace.cluster", "cut", "blur | sobel_x", "test:96x64@1500", "-o",
+        head = subprocess.Popen([sys.executable, "-m", "millrace.cluster", "split", "blur | sobel_x", "test:96x64@1500", "-o",
                                  self.out(), "--codec", "ffv1", "--nodes", "2", "--sections", "2", "--json", str(self.folder / "told.json")],
                                 stderr=subprocess.PIPE, text=True)
         for line in head.stderr:

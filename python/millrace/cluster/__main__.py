@@ -1,4 +1,4 @@
-"""python -m millrace.cluster run PIPELINE INPUT... -o OUTPUT, or cut PIPELINE INPUT -o OUTPUT"""
+"""python -m millrace.cluster run PIPELINE INPUT... -o OUTPUT, or split PIPELINE INPUT -o OUTPUT"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from . import Job, Progress, RunError, UsageError, engines, run
-from .cut import cut
+from .live_split import live_split
 from .job import OUTPUT_FLAGS, OUTPUT_OPTIONS
 
 
@@ -43,37 +43,38 @@ def _parser() -> argparse.ArgumentParser:
                           help="as of millrace plan")
     for name in OUTPUT_FLAGS:
         verb.add_argument(f"--{name}", action="store_true", help="as of millrace plan")
-    _add_cut(verbs.add_parser("cut", help="a live stream through a pipeline in sections, each on a node: see millrace cut"))
+    _add_split(verbs.add_parser("split", aliases=["cut"],
+                                help="a live stream through a pipeline in sections, each on a node: see millrace split"))
     return parser
 
 
-CUT_OPTIONS = ("listen", "sections", "rate", "link", "patience", "codec", "crf", "preset", "bitrate", "format", "planes", "json")
+SPLIT_OPTIONS = ("listen", "sections", "rate", "link", "patience", "codec", "crf", "preset", "bitrate", "format", "planes", "json")
 
 
-def _add_cut(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("pipeline", help="as of millrace cut")
-    verb.add_argument("input", help="as of millrace cut: - for y4m on standard input")
-    verb.add_argument("-o", "--output", required=True, help="as of millrace cut: - for y4m")
+def _add_split(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("pipeline", help="as of millrace split")
+    verb.add_argument("input", help="as of millrace split: - for y4m on standard input")
+    verb.add_argument("-o", "--output", required=True, help="as of millrace split: - for y4m")
     verb.add_argument("--engine", default="processes", help="processes (default), ray or dask")
     verb.add_argument("--nodes", type=int, help="begin with so many; default: all that are there (1 of processes)")
     verb.add_argument("--address", help="of the cluster; default: a new one on this machine")
     verb.add_argument("--program", help="the millrace program; default: $MILLRACE_PROGRAM, or by the PATH")
     verb.add_argument("-y", "--force", action="store_true", help="replace the output")
     verb.add_argument("-q", "--quiet", action="store_true", help="no notes")
-    for name in CUT_OPTIONS:
-        verb.add_argument(f"--{name}", help="as of millrace cut")
+    for name in SPLIT_OPTIONS:
+        verb.add_argument(f"--{name}", help="as of millrace split")
 
 
-def _cut(given: dict[str, Any]) -> int:
+def _split(given: dict[str, Any]) -> int:
     words = [given["pipeline"], given["input"], "-o", given["output"], *(["-y"] if given["force"] else [])]
     # By default any free port is used, because the nodes are told the address.
-    for name in CUT_OPTIONS:
+    for name in SPLIT_OPTIONS:
         if (value := given[name] or ("127.0.0.1:0" if name == "listen" else None)) is not None:
             words += [f"--{name}", value]
     engine = engines.make(given["engine"], given["nodes"] if given["engine"] == "processes" else None, given["address"],
                           given["program"])
     try:
-        return cut(engine, words, nodes=given["nodes"], program=given["program"], quiet=given["quiet"])
+        return live_split(engine, words, nodes=given["nodes"], program=given["program"], quiet=given["quiet"])
     finally:
         engine.close()
 
@@ -168,9 +169,9 @@ def _write_reports(job: Job, json_file: str | None, page: str | None) -> None:
 
 def main() -> int:
     given = vars(_parser().parse_args())
-    if given["verb"] == "cut":
+    if given["verb"] in ("split", "cut"):
         try:
-            return _cut(given)
+            return _split(given)
         except (UsageError, RunError) as error:
             print(f"millrace.cluster: {error}", file=sys.stderr)
             return 2 if isinstance(error, UsageError) else 1

@@ -157,13 +157,18 @@ TEST(AllVerbs, OfferTheWordsThatAreUnderstood) {
   }
 }
 
+TEST(AllVerbs, KeepTheirOldNames) {
+  Program program;
+  EXPECT_EQ(program.app.get_subcommand("cut"), program.app.get_subcommand("split"));
+}
+
 TEST(AllVerbs, KeepOldNamesOfOptions) {
   Program program;
   for (const auto& [verb, name] : {std::pair{"batch", "--side-by-side"},
                                    {"exec", "--birth"},
                                    {"exec", "--priority"},
-                                   {"cut", "--link"},
-                                   {"cut", "--patience"},
+                                   {"split", "--link"},
+                                   {"split", "--patience"},
                                    {"model", "--beside"},
                                    {"study", "--input"}}) {
     CLI::App* const app = program.app.get_subcommand(verb);

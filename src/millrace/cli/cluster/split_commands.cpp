@@ -67,7 +67,7 @@ Result<std::string> given_token(const std::string& file, const Interrupt& interr
 }
 
 struct SplitWords {
-  cluster::SplitOptions cut;
+  cluster::SplitOptions split;
   std::string listen = "127.0.0.1:7272";
   std::string token_file;
   double link_gigabits = 10;
@@ -89,7 +89,7 @@ nlohmann::ordered_json to_json(const cluster::SplitRecord& record) {
 }
 
 Status run_split_verb(SplitWords& words, const Interrupt& interrupt) {
-  cluster::SplitOptions& options = words.cut;
+  cluster::SplitOptions& options = words.split;
   const auto at = cluster::parse_endpoint(words.listen, "--listen");
   if (!at) return std::unexpected(at.error());
   const auto token = given_token(words.token_file, interrupt);
@@ -181,10 +181,11 @@ Status run_node_verb(const NodeWords& words, const Interrupt& interrupt) {
 
 void add_split_command(CLI::App& app, Action& action) {
   CLI::App* verb =
-      app.add_subcommand("cut", "Spread the stages of a pipeline over several machines (live split)");
+      app.add_subcommand("split", "Spread the stages of a pipeline over several machines (live split)");
+  verb->alias("cut");  // its first name
   verb->group(verb_group::video);
   auto words = std::make_shared<SplitWords>();
-  run::RunOptions& o = words->cut.run;
+  run::RunOptions& o = words->split.run;
   verb->add_option("pipeline", o.pipeline, pipeline_help)
       ->required()
       ->check(suggest_stages(pipeline_words()));
@@ -193,7 +194,7 @@ void add_split_command(CLI::App& app, Action& action) {
   o.output.clear();
   verb->add_option("-o,--output", o.output, "Output, as for `millrace run`; - for y4m on standard output")
       ->option_text("FILE");
-  verb->add_option("--nodes", words->cut.nodes, "Begin with this number of nodes; later nodes are spares")
+  verb->add_option("--nodes", words->split.nodes, "Begin with this number of nodes; later nodes are spares")
       ->check(between(1, 200))
       ->default_str("1");
   verb->add_option("--listen", words->listen,
@@ -205,16 +206,16 @@ void add_split_command(CLI::App& app, Action& action) {
       ->default_str("MILLRACE_TOKEN, or a new one, which is printed");
   add_overwrite_flag(*verb, o.force);
   begin_group(*verb, "Division");
-  verb->add_option("--sections", words->cut.sections, "Sections of the pipeline")
+  verb->add_option("--sections", words->split.sections, "Sections of the pipeline")
       ->check(between(1, 64))
       ->default_str("the fewest for the rate, or the fastest number");
-  verb->add_option("--rate", words->cut.rate, "Frames per second to reach")
+  verb->add_option("--rate", words->split.rate, "Frames per second to reach")
       ->check(above_zero())
       ->default_str("the rate of the input");
   verb->add_option("--link-speed,--link", words->link_gigabits, "Gigabits per second between two machines")
       ->check(above_zero())
       ->default_str("10");
-  verb->add_option("--node-timeout,--patience", words->cut.patience,
+  verb->add_option("--node-timeout,--patience", words->split.patience,
                    "Seconds to wait for a spare after a node is lost")
       ->check(above_zero())
       ->default_str("60");
@@ -228,7 +229,7 @@ void add_split_command(CLI::App& app, Action& action) {
   verb->add_flag("-q,--quiet", o.quiet, "Print no progress line and no notes");
   verb->add_option("--json", o.json, json_report_help)->option_text("FILE");
   verb->footer("# Split a run between two nodes of this machine; it prints the command that starts a node\n"
-               "millrace cut @C test:1920x1080@200 -o null --nodes 2");
+               "millrace split @C test:1920x1080@200 -o null --nodes 2");
   verb->callback([&action, words] {
     action = [words] {
       const Interrupt interrupt;
@@ -238,10 +239,10 @@ void add_split_command(CLI::App& app, Action& action) {
 }
 
 void add_node_command(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("node", "Do sections of a pipeline for `millrace cut`");
+  CLI::App* verb = app.add_subcommand("node", "Do sections of a pipeline for `millrace split`");
   verb->group(verb_group::video);
   auto words = std::make_shared<NodeWords>();
-  verb->add_option("head", words->head, "Address of the `millrace cut`")
+  verb->add_option("head", words->head, "Address of the `millrace split`")
       ->option_text("HOST:PORT")
       ->required();
   verb->add_option("--token-file", words->token_file, "File whose first line is the token of the head")

@@ -1,4 +1,4 @@
-// `millrace cut` and `millrace node`: a live split, which spreads a pipeline over several machines if one is
+// `millrace split` and `millrace node`: a live split, which spreads a pipeline over several machines if one is
 // too slow for the stream.
 #pragma once
 

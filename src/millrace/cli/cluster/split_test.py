@@ -32,7 +32,7 @@ class Cut(Case):
         """Start the head, and find out its address for nodes."""
         if str(output).endswith(".mkv"):
             words = without_loss(words)
-        process = self.began(["cut", pipeline, source, "-o", output, "--listen", at, *words],
+        process = self.began(["split", pipeline, source, "-o", output, "--listen", at, *words],
                              stderr=subprocess.PIPE, **more)
         said, notes = [], threading.Condition()  # belong to this head, even if the test starts another
         self.said, self.notes = said, notes
@@ -332,7 +332,7 @@ class Cut(Case):
     def test_a_wait_for_what_is_read_from_a_pipe_ends_with_ctrl_c(self):
         pipe = str(self.folder / "pipe")
         os.mkfifo(pipe)
-        for words in (["cut", "blur", "test:32x32@3", "--token-file", pipe], ["node", "127.0.0.1:1", "--token-file", pipe],
+        for words in (["split", "blur", "test:32x32@3", "--token-file", pipe], ["node", "127.0.0.1:1", "--token-file", pipe],
                       ["plan", "--show", pipe], ["chunk", pipe, "0", "-o", self.folder], ["join", pipe, self.folder, "-o", "null"]):
             with self.subTest(words), subprocess.Popen([MILLRACE, *map(str, words)], env=ENVIRONMENT, text=True,
                                                        stderr=subprocess.PIPE) as process:
@@ -355,11 +355,11 @@ class Cut(Case):
         open_file = self.folder / "open"
         open_file.write_text("word\n")
         open_file.chmod(0o644)
-        for text, words in (("unknown filter", ["cut", "blurr", "test:32x32@3"]),
-                            ("HOST:PORT", ["cut", "blur", "test:32x32@3", "--listen", "7272"]),
-                            ("cannot be listened at", ["cut", "blur", "test:32x32@3", "--listen", "192.0.2.1:7272"]),
-                            ("no such file", ["cut", "blur", "nowhere.mkv", "--listen", "127.0.0.1:0"]),
-                            ("other users can read it", ["cut", "blur", "test:32x32@3", "--token-file", open_file]),
+        for text, words in (("unknown filter", ["split", "blurr", "test:32x32@3"]),
+                            ("HOST:PORT", ["split", "blur", "test:32x32@3", "--listen", "7272"]),
+                            ("cannot be listened at", ["split", "blur", "test:32x32@3", "--listen", "192.0.2.1:7272"]),
+                            ("no such file", ["split", "blur", "nowhere.mkv", "--listen", "127.0.0.1:0"]),
+                            ("other users can read it", ["split", "blur", "test:32x32@3", "--token-file", open_file]),
                             ("HOST:PORT", ["node", "nowhere"]),
                             ("other users can read it", ["node", "127.0.0.1:1", "--token-file", open_file])):
             with self.subTest(words):

@@ -172,7 +172,7 @@ void SplitHub::greet(Worker& worker, const Message& message) {
     worker.gone = true;
   };
   if (message.at("hello") != split_protocol || message.at("version") != split_protocol_version) {
-    refuse("is the head of a cut of another version");
+    refuse("is the head of a live split of another version");
     return;
   }
   if (!is_same_secret(message.at("token").get<std::string>(), options_.token)) {
@@ -180,7 +180,7 @@ void SplitHub::greet(Worker& worker, const Message& message) {
     return;
   }
   if (message.at("millrace") != MILLRACE_VERSION) {
-    refuse(fmt::format("the head has millrace {}, this node {}; all machines of a cut need the same",
+    refuse(fmt::format("the head has millrace {}, this node {}; all machines of a live split need the same",
                        MILLRACE_VERSION, printable(message.at("millrace").get<std::string>())));
     return;
   }
@@ -299,7 +299,7 @@ void SplitHub::fill_posts() {
     } else if (static_cast<double>(now_ns() - posts_[i].vacant_ns) > options_.patience * 1e9) {
       fail(unusable(
           fmt::format("no node has come within {:g} s for the one that was lost; start more of them than "
-                      "the cut needs",
+                      "the live split needs",
                       options_.patience)));
     }
   }

@@ -85,7 +85,7 @@ class SplitNode {
         return {};
       }
       if (now_ns() >= until && !options_.stay)
-        return failure("no live split listens at {} ({}); start one with millrace cut",
+        return failure("no live split listens at {} ({}); start one with millrace split",
                        to_string(options_.head), there.error().message);
       pollfd waited{wake_.descriptor(), POLLIN, 0};
       poll(&waited, 1, head_rest_ms);

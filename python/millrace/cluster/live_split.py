@@ -1,4 +1,4 @@
-"""Live split: runs `millrace cut` here and `millrace node` on each node of an engine."""
+"""Live split: runs `millrace split` here and `millrace node` on each node of an engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Head:
     """The head of a live split, in a process that inherits standard input and output."""
 
     def __init__(self, program: str, words: list[str], token: str, quiet: bool) -> None:
-        self._process = subprocess.Popen([program, "cut", *words], stderr=subprocess.PIPE, text=True, errors="replace",
+        self._process = subprocess.Popen([program, "split", *words], stderr=subprocess.PIPE, text=True, errors="replace",
                                          env=os.environ | {"MILLRACE_TOKEN": token})
         self.address = ""
         self.last = ""
@@ -57,8 +57,8 @@ class _Head:
         self._process.wait()
 
 
-def cut(engine: Engine, words: list[str], *, nodes: int | None, program: str | None = None, quiet: bool = False) -> int:
-    """Run until the stream ends. Return the exit code of the head. words: arguments of `millrace cut` without --nodes.
+def live_split(engine: Engine, words: list[str], *, nodes: int | None, program: str | None = None, quiet: bool = False) -> int:
+    """Run until the stream ends. Return the exit code of the head. words: arguments of `millrace split` without --nodes.
     If a node ends early, it or another one is started again, as long as the engine has nodes."""
     own = _program.versions(program)
     token = secrets.token_hex(16)
@@ -67,7 +67,7 @@ def cut(engine: Engine, words: list[str], *, nodes: int | None, program: str | N
         for node, told in engine.versions().items():
             for what, version in told.items():
                 if version != own[what]:
-                    raise UsageError(f"{node} has {what} {version}, this machine {own[what]}; all machines of a cut need the same")
+                    raise UsageError(f"{node} has {what} {version}, this machine {own[what]}; all machines of a live split need the same")
         there = engine.nodes()
         if len(there) >= (nodes or 1):
             break
