@@ -250,6 +250,20 @@ class Travel(unittest.TestCase):
                 for a, b in zip(before, after):
                     self.same_packets(source, target, a["index"], b["index"], within)
 
+    def test_vorbis_keeps_the_packet_before_its_first_sound(self):
+        """The first packet of Vorbis decodes to nothing, but the second one needs it."""
+        source = self.folder / "in.ogv"
+        ffmpeg(["-f lavfi -i testsrc2=s=32x32:d=1 -f lavfi -i sine=d=1:r=48000 -c:v libtheora -c:a libvorbis in.ogv"],
+               self.folder)
+        for output in "out.mkv", "out.webm":
+            with self.subTest(output):
+                target, report = self.through(source, output)
+                self.assertEqual(report["not_kept"], [])
+                heard = [subprocess.check_output(["ffmpeg", "-v", "error", "-i", file, "-map", "0:a", "-f", "s16le", "-"])
+                         for file in (source, target)]
+                self.assertEqual(len(heard[0]), len(heard[1]))
+                self.assertEqual(*heard)
+
     def test_a_stream_that_the_container_cannot_hold_is_named_and_the_rest_goes_on(self):
         target, report = self.through("film.mkv", "out.mp4")
         self.assertEqual([each.split(",")[0] + each[each.index(", which"):] for each in report["not_kept"]],

@@ -34,6 +34,9 @@ std::uint32_t tag_for(const AVOutputFormat& container, const AVCodecParameters& 
   return 0;
 }
 
+// Whether the first packet after a start decodes to nothing, and is there for the second.
+bool first_is_silent(const AVCodecParameters& codec) { return codec.codec_id == AV_CODEC_ID_VORBIS; }
+
 bool is_opus(const AVCodecParameters& codec) {
   return codec.codec_id == AV_CODEC_ID_OPUS && codec.sample_rate > 0;
 }
@@ -261,9 +264,18 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
     for (std::int64_t* time : {&data.pts, &data.dts})
       *time += copy.delay;
     // Packets before 0 are only for starting the decoder and must not be heard.
-    if (data.pts + data.duration <= 0 && data.pts < 0) return 0;
+    if (data.pts + data.duration <= 0 && data.pts < 0) {
+      if (first_is_silent(*from.codec)) copy.starter = std::move(packet.data);
+      return 0;
+    }
     data.pts = std::max<std::int64_t>(data.pts, 0);
     data.dts = std::max<std::int64_t>(data.dts, 0);
+    if (const auto starter = std::exchange(copy.starter, nullptr)) {
+      starter->pts = starter->dts = 0;
+      copy.last_dts = 0;
+      if (const int written = write_data(muxer, from, copy, *starter); written < 0) return written;
+      if (copy.stream == nullptr) return 0;
+    }
   }
   if (copy.untimed) {
     copy.last_dts = data.dts;

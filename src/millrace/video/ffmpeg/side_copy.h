@@ -60,6 +60,7 @@ class SideCopy {
     std::int64_t last_duration = 0;
     std::int64_t shortest = 0;            // time from one packet to the next
     std::int64_t delay = 0;               // decoder delay, if the container includes it in times
+    FfmpegPtr<AVPacket> starter;          // the last packet before 0, if the first one is silent
     std::optional<UntimedSound> untimed;  // if the container stores no times for it
   };
 
