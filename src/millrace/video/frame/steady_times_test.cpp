@@ -80,6 +80,25 @@ TEST(SteadyTimes, LeaveAllOthersWhereTheyAreWhicheverFramesAreWrong) {
   }
 }
 
+// As of a network camera that delivers what waited at once.
+TEST(SteadyTimes, AreRightAgainSoonAfterABurst) {
+  for (const int length : {2, 5, 6, 7, 13, 60}) {
+    OwnTimes times;
+    for (int i = 0; i < 25; ++i)
+      times.emplace_back(40 * i);
+    times.insert(times.end(), static_cast<std::size_t>(length), 40 * 24);
+    for (int i = 25; i < 200; ++i)
+      times.emplace_back(40 * i);
+    const std::vector<std::int64_t> placed = steadied(times, 40);
+    EXPECT_EQ(std::ranges::adjacent_find(placed, std::greater_equal()), placed.end()) << length;
+    const std::size_t right_again = 25 + static_cast<std::size_t>(3 * length);
+    for (std::size_t i = 0; i < placed.size(); ++i)
+      if (i < 25 || i >= right_again) {
+        EXPECT_EQ(placed[i], *times[i]) << length << ", frame " << i;
+      }
+  }
+}
+
 TEST(SteadyTimes, GrowWhateverComes) {
   std::mt19937_64 random(8);
   for (int round = 0; round < 2000; ++round) {
