@@ -19,6 +19,15 @@ std::int64_t rescaled(std::int64_t time, TimeUnit from, TimeUnit to) {
   return static_cast<std::int64_t>((up + (up < 0 ? -down : down) / 2) / down);
 }
 
+// The first unit at that time or later. A unit less than a microsecond before it counts too, because times on
+// the command line end at microseconds. Units may be as long as frames, so the nearest would not do.
+std::int64_t first_unit_from(std::int64_t micros, TimeUnit unit) {
+  const __int128 up = (static_cast<__int128>(micros) - 1) * unit.denominator;
+  const __int128 down = static_cast<__int128>(clip_unit.denominator) * unit.numerator;
+  if (down < unit.denominator) return rescaled(micros, clip_unit, unit);  // shorter than a microsecond
+  return static_cast<std::int64_t>(up < 0 ? -((-up + down - 1) / down) : up / down) + 1;
+}
+
 bool is_longer(std::int64_t time, TimeUnit unit, std::int64_t than, TimeUnit than_unit) {
   return static_cast<__int128>(time) * unit.numerator * than_unit.denominator >
          static_cast<__int128>(than) * than_unit.numerator * unit.denominator;
@@ -102,7 +111,7 @@ class ClippedReader final : public FrameReader {
     Result<std::optional<Frame>> frame = read();
     if (!frame || !*frame) return frame;
     const std::int64_t origin = origin_ = time_;
-    const auto units = [&](std::int64_t micros) { return origin + rescaled(micros, clip_unit, unit_); };
+    const auto units = [&](std::int64_t micros) { return origin + first_unit_from(micros, unit_); };
     if (clip_.end) end_ = units(*clip_.end);
     if (clip_.start) start_ = units(*clip_.start);
     if (clip_.start) shift_ = *start_ - origin;
