@@ -214,6 +214,25 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
                 done = self.run_exec("--quiet", "--birth", birth, "--", sys.executable, "-c", script, **options)
                 self.assertEqual(done.stdout, expected, f"{birth}: {done.stderr}")
 
+    def test_variables_that_mean_this_process_mean_the_program(self):
+        script = "\n".join(("import os", "own = str(os.getpid())",
+                            "print(*(f'{name}={\"own\" if value == own else value}' for name, value in sorted(os.environ.items())"
+                            " if name.startswith(('LISTEN_', 'WATCHDOG_', 'SYSTEMD_EXEC_'))))"))
+        names = ("LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID")
+        shell = "export LISTEN_FDS=1 LISTEN_PIDFDID=5; " + "; ".join(f"export {name}=%s" for name in names) + '; exec "$@"'
+        for birth in ("ptrace", "shim", "poll"):
+            for values, expected in ((("$$",) * 3, "LISTEN_FDS=1 LISTEN_PID=own SYSTEMD_EXEC_PID=own WATCHDOG_PID=own\n"),
+                                     (("1", "$$", "x$$"), None), (("1", "''", "$$'0'"), None)):
+                with self.subTest(birth=birth, values=values):
+                    command = ["sh", "-c", shell % values, "sh", MILLRACE, "exec", "--quiet", "--birth", birth, "--",
+                               sys.executable, "-c", script]
+                    done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, text=True, timeout=120, check=True)
+                    if expected is not None:
+                        self.assertEqual(done.stdout, expected)
+                        continue
+                    self.assertIn("LISTEN_PID=1 LISTEN_PIDFDID=5 ", done.stdout)  # other processes stay meant
+                    self.assertEqual(done.stdout.count("=own"), values.count("$$"))
+
     def test_a_home_that_does_not_exist_is_not_made(self):
         missing = os.path.join(self.folder.name, "missing")
         del self.environment["XDG_CACHE_HOME"]

@@ -3,9 +3,12 @@
 #include "millrace/base/pipe.h"
 #include "millrace/base/system_reason.h"
 
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fcntl.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace millrace::placement {
@@ -14,10 +17,53 @@ namespace {
 constexpr int not_found = 127;
 constexpr int not_executable = 126;
 
+// Variables by which systemd tells a process that it is meant: the value is its number.
+constexpr std::array<std::string_view, 3> names_of_meant = {
+    "LISTEN_PID=", "WATCHDOG_PID=", "SYSTEMD_EXEC_PID="};
+
 // Everything that the new process needs. It is made before the fork, because the child must not allocate.
 struct Prepared {
   std::vector<char*> arguments;
   std::vector<char*> environment;
+};
+
+// Returns the name in `entry` if the variable means process `process`; "" otherwise.
+std::string_view name_if_meant(std::string_view entry, pid_t process) {
+  for (const std::string_view name : names_of_meant) {
+    if (!entry.starts_with(name)) continue;
+    const std::string_view value = entry.substr(name.size());
+    pid_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error == std::errc() && end == value.data() + value.size() && number == process) return name;
+  }
+  return "";
+}
+
+// Lets the variables that mean `maker` mean this process. Allocates nothing. The texts live as long as this
+// object.
+class MeantVariables {
+ public:
+  MeantVariables(std::vector<char*>& environment, pid_t maker) {
+    std::size_t used = 0;
+    bool has_sockets = false;
+    for (char*& entry : environment) {
+      const std::string_view name = entry == nullptr ? "" : name_if_meant(entry, maker);
+      if (name.empty() || used == texts_.size()) continue;
+      has_sockets = has_sockets || name == names_of_meant.front();
+      std::array<char, 32>& text = texts_[used++];
+      name.copy(text.data(), name.size());
+      *std::to_chars(text.data() + name.size(), text.data() + text.size() - 1, getpid()).ptr = '\0';
+      entry = text.data();
+    }
+    // Identifies the maker in another way, and may be missing. The list ends with a null, which stays last.
+    if (has_sockets)
+      std::erase_if(environment, [](const char* entry) {
+        return entry != nullptr && std::string_view(entry).starts_with("LISTEN_PIDFDID=");
+      });
+  }
+
+ private:
+  std::array<std::array<char, 32>, names_of_meant.size()> texts_{};
 };
 
 Prepared prepare(const LaunchSettings& settings) {
@@ -40,8 +86,8 @@ Prepared prepare(const LaunchSettings& settings) {
 }
 
 // Runs in the new process.
-[[noreturn]] void run_program(const LaunchSettings& settings, const Prepared& prepared,
-                              const InheritedState& state, pid_t maker, int go, int error) {
+[[noreturn]] void run_program(const LaunchSettings& settings, Prepared& prepared, const InheritedState& state,
+                              pid_t maker, int go, int error) {
   char word = 0;
   if (read(go, &word, 1) != 1) _exit(not_executable);
   // Moved clear of the descriptors that the program is given.
@@ -55,6 +101,7 @@ Prepared prepare(const LaunchSettings& settings) {
   settings.ignored_signals.restore();
   state.take_over(maker);
   sigprocmask(SIG_SETMASK, &settings.blocked_signals, nullptr);
+  const MeantVariables meant(prepared.environment, maker);
   execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment.data());
   const int reason = errno;
   // If this write fails, the exit code still tells the reason.
@@ -68,7 +115,7 @@ Result<WaitingProgram> WaitingProgram::make(const LaunchSettings& settings) {
   auto go = make_pipe();
   auto error = make_pipe();
   if (!go || !error) return std::unexpected(go ? error.error() : go.error());
-  const Prepared prepared = prepare(settings);
+  Prepared prepared = prepare(settings);
   const InheritedState state = InheritedState::now();
   const pid_t maker = getpid();
   const pid_t process = fork();
