@@ -233,6 +233,17 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
                     self.assertIn("LISTEN_PID=1 LISTEN_PIDFDID=5 ", done.stdout)  # other processes stay meant
                     self.assertEqual(done.stdout.count("=own"), values.count("$$"))
 
+    def test_a_closed_stream_stays_closed(self):
+        for number, stream in ((1, "stdout"), (2, "stderr")):
+            path = os.path.join(self.folder.name, "summary.json")
+            descriptors = f"test -e /proc/$$/fd/{number}"
+            command = [MILLRACE, "exec", "-y", "--json", path, "--progress", "x", "--progress-from", stream, "--", "sh", "-c", descriptors]
+            done = subprocess.run(["sh", "-c", f'exec "$@" {number}>&-', "sh", *command], env=self.environment, timeout=120,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            self.assertEqual(done.returncode, 1, stream)
+            with open(path, encoding="utf-8") as file:
+                self.assertIn("is closed, so no progress is read from it", str(json.load(file)["notes"]))
+
     def test_a_home_that_does_not_exist_is_not_made(self):
         missing = os.path.join(self.folder.name, "missing")
         del self.environment["XDG_CACHE_HOME"]

@@ -29,6 +29,10 @@ struct ProgressSettings {
 [[nodiscard]] ProgressSettings with_known_progress(ProgressSettings settings, const ProgramFile* program,
                                                    const std::vector<std::string>& command);
 
+// Why the stream that `settings` names must be left alone; "" if it can be read along.
+[[nodiscard]] std::string why_left_alone(const ProgressSettings& settings,
+                                         const std::vector<std::string>& command);
+
 struct Reports {
   ReportReader reader;
   OutputTap tap;

@@ -203,7 +203,8 @@ Status Run::prepare_threads(const ProgramFile* program) {
   lay_main_ready();
   births_.emplace(*threads_, by_shim && shim_ ? &*shim_ : nullptr, settings_.hand_over_ns);
   overseer_.emplace(*threads_, reports_ ? &reports_->reader : nullptr,
-                    settings_.progress.stream != ReportStream::none, remembered().value_or(Plan()));
+                    reports_ && settings_.progress.stream != ReportStream::none,
+                    remembered().value_or(Plan()));
   return {};
 }
 
@@ -315,6 +316,10 @@ Result<Summary> Run::launch() {
   ProgressSettings progress = settings_.progress;
   if (!settings_.policy)
     progress = with_known_progress(std::move(progress), program ? &*program : nullptr, settings_.command);
+  if (std::string reason = why_left_alone(progress, settings_.command); !reason.empty()) {
+    if (settings_.progress.stream != ReportStream::none) summary_.notes.push_back(std::move(reason));
+    progress.stream = ReportStream::none;
+  }
   auto reports = read_along(progress);
   if (!reports) return std::unexpected(reports.error());
   reports_ = std::move(*reports);

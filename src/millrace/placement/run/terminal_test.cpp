@@ -215,6 +215,22 @@ TEST_P(JobControl, AStreamThatIsReadAlongIsAsWideAsTheTerminal) {
   EXPECT_EQ(job.code(), 0);
 }
 
+TEST_P(JobControl, AnInteractiveShellControlsItsJobsAlthoughItsProgressIsAskedFor) {
+  TerminalJob job(GetParam(), {"bash", "--norc", "--noprofile", "-i"}, {ReportStream::error, 0, "x"});
+  for (const char key : std::string("case $- in *m*) exit 5;; esac; exit 6\r"))
+    job.type(key);
+  ASSERT_EQ(job.next(), 'E');
+  EXPECT_EQ(job.code(), 5);
+}
+
+// The real terminal has what a person types.
+TEST_P(JobControl, ReadingFromAStreamThatIsReadAlongFailsAtOnce) {
+  TerminalJob job(GetParam(), {"bash", "-c", "test -t 2 || exit 7; read -u 2 x || exit 5; exit 6"},
+                  {ReportStream::error, 0, "x"});
+  ASSERT_EQ(job.next(), 'E');
+  EXPECT_EQ(job.code(), 5);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, JobControl,
                          testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
                          [](const auto& test) { return std::string(name_of(test.param)); });

@@ -46,7 +46,12 @@ Result<Pipe> make_terminal(int like) {
   if (openpty(&master, &slave, nullptr, &settings, &size) != 0) return cannot("make a pseudo-terminal");
   fcntl(master, F_SETFD, FD_CLOEXEC);
   fcntl(slave, F_SETFD, FD_CLOEXEC);
-  return Pipe{Descriptor::owned(master), Descriptor::owned(slave)};
+  auto program_end = Descriptor::owned(slave);
+  // What a person types arrives at the real terminal only. So reading here must fail rather than wait
+  // forever.
+  if (const int write_only = ioctl(master, TIOCGPTPEER, O_WRONLY | O_NOCTTY | O_CLOEXEC); write_only >= 0)
+    program_end = Descriptor::owned(write_only);
+  return Pipe{Descriptor::owned(master), std::move(program_end)};
 }
 
 // Makes the size of terminal `in` follow that of `out`. The program, already notified by its own terminal, is

@@ -14,8 +14,9 @@ namespace millrace::placement {
 
 // A separate process between the program and the stream passes everything on, in order and at once. So the
 // program can go on writing even if millrace is killed. If the stream is a terminal, the program gets a
-// pseudo-terminal of the same size and settings. If standard output cannot be written, the process between
-// ends, so that the program notices. If standard error cannot be written, that text is dropped.
+// pseudo-terminal of the same size and settings, for writing only. If standard output cannot be written, the
+// process between ends, so that the program notices. If standard error cannot be written, that text is
+// dropped.
 //
 // Not thread-safe.
 class OutputTap {
