@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace millrace {
@@ -160,6 +161,22 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"profiles", "list", "extra"},
                 "unexpected argument 'extra'; leave it out, or quote words that belong "
                 "together; see 'prog profiles list --help'"}));
+
+// An option of any numeric type may have one of these checks.
+TEST(NumberChecks, RefuseWhatIsNotAFiniteNumberInOneLine) {
+  for (const CLI::Validator& check : {above_zero(), not_negative(), between(0.05, 100.0)}) {
+    for (const char* word : {"nan", "NaN", "-nan", "nan(1)", "inf", "-inf", "Infinity", "1e999", "x"}) {
+      std::string text = word;
+      const std::string message = check(text);
+      EXPECT_TRUE(message.starts_with(fmt::format("'{}' is not a number", word))) << word << ": " << message;
+      EXPECT_EQ(message.find('\n'), std::string::npos) << word;
+    }
+    for (const char* number : {"0.1", "1e-1", "1", "42", "100"}) {
+      std::string text = number;
+      EXPECT_EQ(check(text), "") << number;
+    }
+  }
+}
 
 TEST(CommandLine, ReadsNumbersOfVerbsAsDecimalAndLeavesNamesAlone) {
   Program program;

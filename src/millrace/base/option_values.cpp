@@ -136,7 +136,9 @@ CLI::Validator above_zero() {
 }
 
 CLI::Validator not_negative() {
-  return {[](const std::string& text) {
+  return {[](const std::string& text) -> std::string {
+            if (!text.empty() && !parse_number<double>(text))
+              return fmt::format("{} is not a number", in_quotes(text));
             return text.starts_with('-') ? fmt::format("{} is below 0; give 0 or more", text) : "";
           },
           "0 or more", range_name};
