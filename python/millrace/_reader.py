@@ -70,11 +70,11 @@ class Reader:
         self._check_open()
         first, self._first = self._first, None
         if first is not None:
-            return first
+            return _UntilClosed(self, first)
         if self._format is not None and not self._can_be_read_again():
             raise UsageError(f"{self.path}: is not a regular file and can be read once, which was done; keep its frames, or open it "
                              "again")
-        return self._stream({})
+        return _UntilClosed(self, self._stream({}))
 
     def __bool__(self) -> bool:
         return True
@@ -125,7 +125,7 @@ class Reader:
         if ended:
             raise UsageError(f"{self.path}: has no frame at {float(time):g} s or later; it has {index.frames}, "
                              f"{float(format.rate):g} a second")
-        return self._from(number)
+        return _UntilClosed(self, self._from(number))
 
     def close(self) -> None:
         self._closed = True
@@ -243,6 +243,29 @@ class Reader:
             stream.close()
             return None
         return _before(frame, frames)
+
+
+class _UntilClosed:
+    """The frames of a reader. After close(), next() raises an error: the missing frames must not look like the end."""
+
+    def __init__(self, reader: Reader, frames: Iterator[Frame]) -> None:
+        self._reader = reader
+        self._frames = frames
+        self._ended = False
+
+    def __iter__(self) -> _UntilClosed:
+        return self
+
+    def __next__(self) -> Frame:
+        if self._ended:
+            raise StopIteration
+        self._reader._check_open()
+        try:
+            return next(self._frames)
+        except StopIteration:
+            self._reader._check_open()  # another thread may have closed it meanwhile
+            self._ended = True
+            raise
 
 
 def _nearest(number: Fraction) -> int:

@@ -133,6 +133,22 @@ class Ends(unittest.TestCase):
         with mr.open(self.folder / "out.y4m") as written:
             self.assertEqual(len(list(written)), 1)
 
+    def test_a_reader_closed_while_its_frames_are_read_is_an_error_and_not_their_end(self):
+        for begin in iter, lambda reader: reader.seek(0), lambda reader: reader.seek(0.1):
+            for taken in 0, 1, 2:
+                reader = mr.open("test:32x16@9")
+                frames = begin(reader)
+                for _ in range(taken):
+                    next(frames)
+                reader.close()
+                for _ in range(2):
+                    with self.assertRaisesRegex(mr.UsageError, "test:32x16@9: was closed"):
+                        next(frames)
+        with mr.open("test:32x16@4") as reader:
+            frames = iter(reader)
+            self.assertEqual(len(list(frames)), 4)
+        self.assertEqual(list(frames), [])  # it had ended before
+
     def test_names_are_bytes_to_the_system_and_whole(self):
         with tempfile.TemporaryDirectory() as folder:
             name = os.fsencode(folder) + b"/\xff\n.y4m"
