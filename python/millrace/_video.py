@@ -141,6 +141,7 @@ class Stream:
         self._frames: Iterator[Frame] | None = None
         self._waiting: Frame | None = None  # a source frame that waits for room in the run
         self._given = False  # True after the first frame of the source
+        self._source_error: Exception | None = None  # raised by the source; told after the frames given before
         self._told: tuple[str, str] | None = None
         if isinstance(source, Reader):
             source = source.path
@@ -196,19 +197,28 @@ class Stream:
                 while not one.wait(PATIENCE_MS):
                     pass
                 self._told = one.report(), one.explanation()
+                if self._source_error is not None:
+                    raise self._source_error
                 raise StopIteration
 
     def _push(self, one: _millrace.Run, frames: Iterator[Frame]) -> bool:
         """Push one frame. Return whether there may be room for another."""
         if self._waiting is None:
             try:
-                self._waiting = _frame_of(next(frames))
+                given = next(frames)
             except StopIteration:
                 one.end()
                 self._frames = None
                 if not self._given:
                     raise RunError("the source gave no frame, so there is nothing to filter; hand over at least one") from None
                 return False
+            except Exception as error:
+                if not self._given:
+                    raise
+                one.end()
+                self._frames, self._source_error = None, error
+                return False
+            self._waiting = _frame_of(given)
         planes = _planes_of(self._waiting)
         if not one.push(planes, self._waiting.timestamp, 0, self._waiting.beside):
             return False

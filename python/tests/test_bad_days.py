@@ -103,7 +103,7 @@ class Arrays(unittest.TestCase):
         for words, frame in (("list is no frame", [gray]), ("int is no frame", 3), ("rows and columns", gray[0]),
                              ("rows and columns", mr.Frame((gray[np.newaxis],))), ("1.5", mr.Frame((gray,), 1.5)),
                              ("2 planes were given", mr.Frame((gray, gray))), ("8 x 15", gray[:, 1:]),
-                             ("16 bits", gray.astype(np.uint16)), ("64 bits", mr.Frame(([[0] * 16] * 8,))),
+                             ("16 bits", gray.astype(np.uint16)), ("plane of int64", mr.Frame(([[0] * 16] * 8,))),
                              ("no time base", mr.Frame((gray,), 5))):
             with self.subTest(words=words):
                 self.refused(words, lambda: list(mr.Pipeline("blur").stream([frame], like=like)))
@@ -148,6 +148,24 @@ class Ends(unittest.TestCase):
             frames = iter(reader)
             self.assertEqual(len(list(frames)), 4)
         self.assertEqual(list(frames), [])  # it had ended before
+
+    def test_the_frames_given_before_a_source_fails_come_before_its_exception(self):
+        def failing(count):
+            for number in range(count):
+                yield np.full((16, 32), number, np.uint8)
+            raise KeyError("mine")
+
+        for text in "blur", "temporal_median":
+            for count in 0, 1, 2, 20:
+                with self.subTest(text=text, count=count):
+                    taken = []
+                    stream = mr.Pipeline(text).stream(failing(count), like=mr.Format(32, 16))
+                    with self.assertRaisesRegex(KeyError, "mine"):
+                        taken.extend(frame.luma[0, 0] for frame in stream)
+                    self.assertEqual(len(taken), count)
+                    self.assertEqual(list(stream), [])
+                    if text == "blur":
+                        self.assertEqual(taken, list(range(count)))
 
     def test_names_are_bytes_to_the_system_and_whole(self):
         with tempfile.TemporaryDirectory() as folder:
