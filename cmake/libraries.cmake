@@ -24,7 +24,7 @@ if(TARGET millrace_stream)
   # Link the static library only for its dependencies. All of its objects are already included.
   target_link_libraries(millrace_stream_shared PUBLIC fmt::fmt Threads::Threads PRIVATE millrace_stream)
   set(public_headers
-    base/export.h base/histogram.h base/result.h base/without_exceptions.h
+    base/error/export.h base/error/result.h base/error/without_exceptions.h base/numbers/histogram.h
     machine/cpus/cpu_set.h machine/limits/cgroup_limits.h machine/limits/usable_cpus.h
     machine/processor/demand.h machine/thread/thread_affinity.h machine/units/counter_formula.h
     machine/units/sharing_domains.h machine/units/unit_traits.h
@@ -57,7 +57,7 @@ if(TARGET millrace_api)
   endif()
   target_sources(millrace_shared PUBLIC FILE_SET HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers}
-    FILES ${PROJECT_SOURCE_DIR}/src/millrace/base/export.h ${millrace_generated_headers}/millrace/version.h)
+    FILES ${PROJECT_SOURCE_DIR}/src/millrace/base/error/export.h ${millrace_generated_headers}/millrace/version.h)
   target_sources(millrace_shared PUBLIC FILE_SET c_interface TYPE HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/src/millrace/api FILES ${PROJECT_SOURCE_DIR}/src/millrace/api/millrace.h)
 endif()

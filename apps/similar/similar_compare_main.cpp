@@ -6,8 +6,8 @@
 // round all contenders run once in a random order, and ratios are computed within a round, so that other load
 // affects both sides. A ratio above 1 means that `stealing` is faster. Uses 1, 2 and 4 threads, whatever the
 // number of CPUs.
-#include "millrace/base/clock.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/pool/worker_pool.h"
 #include "similar/run/index_run.h"
 #include "similar/run/query_run.h"

@@ -7,8 +7,8 @@
 // image itself out of the answers. Recall@1: the number of images whose first answer is one of their own
 // variants. Finally it queries each variant in an index of the images alone; recall@1 is then the number of
 // variants whose first answer is their image.
-#include "millrace/base/temporary_folder_testing.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/pool/worker_pool.h"
 #include "similar/image/image_decoder.h"
 #include "similar/run/index_run.h"

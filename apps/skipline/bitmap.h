@@ -1,7 +1,7 @@
 // Bitmap: a bilevel image.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <algorithm>
 #include <cstddef>

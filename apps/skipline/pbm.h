@@ -1,7 +1,7 @@
 // Reads and writes Netpbm's portable bitmap format, plain (P1) and raw (P4).
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "skipline/bitmap.h"
 
 #include <cstddef>

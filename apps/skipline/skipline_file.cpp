@@ -1,7 +1,7 @@
 #include "skipline/skipline_file.h"
 
-#include "millrace/base/file_layout.h"
-#include "millrace/base/little_endian.h"
+#include "millrace/base/numbers/file_layout.h"
+#include "millrace/base/numbers/little_endian.h"
 #include "skipline/pbm.h"
 #include "skipline/strip_threads.h"
 

@@ -1,7 +1,7 @@
 // Skipline files: an encoded image as bytes. docs/skipline.md describes the layout.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "skipline/bitmap.h"
 #include "skipline/strip.h"
 #include "skipline/strip_threads.h"

@@ -1,7 +1,7 @@
 // A strip: consecutive lines of an image, encoded independently of other strips.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "skipline/bitmap.h"
 #include "skipline/threshold_rule.h"
 

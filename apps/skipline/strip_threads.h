@@ -1,7 +1,7 @@
 // Runs one thread per strip.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // ThresholdRule: how different a line may be to be skipped. The variants differ only in this rule.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <algorithm>
 #include <string_view>

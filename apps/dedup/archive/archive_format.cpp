@@ -1,8 +1,8 @@
 #include "dedup/archive/archive_format.h"
 
 #include "dedup/archive/recipe.h"
-#include "millrace/base/file_layout.h"
-#include "millrace/base/little_endian.h"
+#include "millrace/base/numbers/file_layout.h"
+#include "millrace/base/numbers/little_endian.h"
 
 #include <algorithm>
 #include <new>

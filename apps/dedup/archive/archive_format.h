@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dedup/chunks/stream_hash.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <array>
 #include <cstddef>

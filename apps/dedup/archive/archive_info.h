@@ -2,8 +2,8 @@
 #pragma once
 
 #include "dedup/archive/archive_format.h"
-#include "millrace/base/input_file.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/file/input_file.h"
 
 #include <cstdint>
 #include <vector>

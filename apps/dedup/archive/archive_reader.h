@@ -2,8 +2,8 @@
 #pragma once
 
 #include "dedup/archive/archive_format.h"
-#include "millrace/base/byte_stream.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/byte_stream.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <cstdint>

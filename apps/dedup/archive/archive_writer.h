@@ -4,8 +4,8 @@
 #include "dedup/archive/archive_format.h"
 #include "dedup/archive/codec.h"
 #include "dedup/chunks/segment.h"
-#include "millrace/base/byte_stream.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/byte_stream.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dedup/chunks/segment.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // RecordStore: random access to the new bytes of records, for copies and references.
 #pragma once
 
-#include "millrace/base/byte_stream.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/byte_stream.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "dedup/chunks/chunk_digest.h"
 
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
 
 #include <cerrno>
 #include <memory>

@@ -1,7 +1,7 @@
 // ChunkDigest: the digest by which chunks count as equal.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <array>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include "dedup/chunks/chunk_cutter.h"
 #include "dedup/chunks/gear_hash.h"
-#include "millrace/base/byte_stream.h"
+#include "millrace/base/descriptor/byte_stream.h"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 #include "dedup/chunks/gear_scan.h"
 #include "dedup/chunks/history.h"
 #include "dedup/chunks/segment.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <cstdint>

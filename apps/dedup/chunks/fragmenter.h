@@ -4,7 +4,7 @@
 #include "dedup/chunks/buffer_pool.h"
 #include "dedup/chunks/chunk_cutter.h"
 #include "dedup/chunks/stream_hash.h"
-#include "millrace/base/byte_stream.h"
+#include "millrace/base/descriptor/byte_stream.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,9 +3,9 @@
 #include "dedup/chunks/dedup_testing.h"
 #include "dedup/run/pack.h"
 #include "dedup/run/unpack.h"
-#include "millrace/base/pipe.h"
-#include "millrace/base/temporary_folder_testing.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/descriptor/pipe.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/pool/serial_team.h"
 
 #include <string>

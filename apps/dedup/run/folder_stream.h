@@ -5,8 +5,8 @@
 //   if (Status whole = (*folder)->finish(); !whole) return whole;
 #pragma once
 
-#include "millrace/base/input_file.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/file/input_file.h"
 
 #include <memory>
 #include <stop_token>

@@ -1,6 +1,6 @@
 #include "dedup/run/folder_stream.h"
-#include "millrace/base/temporary_folder_testing.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 
 #include <cstdlib>
 #include <filesystem>

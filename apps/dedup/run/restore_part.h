@@ -2,9 +2,9 @@
 #pragma once
 
 #include "dedup/archive/record_store.h"
-#include "millrace/base/byte_stream.h"
-#include "millrace/base/input_file.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/byte_stream.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/file/input_file.h"
 
 #include <cstdint>
 #include <functional>

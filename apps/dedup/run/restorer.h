@@ -6,8 +6,8 @@
 #include "dedup/chunks/buffer_pool.h"
 #include "dedup/chunks/fragmenter.h"
 #include "dedup/chunks/stream_hash.h"
-#include "millrace/base/byte_stream.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/byte_stream.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <cstdint>

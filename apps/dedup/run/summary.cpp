@@ -1,6 +1,6 @@
 #include "dedup/run/summary.h"
 
-#include "millrace/base/byte_count.h"
+#include "millrace/base/text/byte_count.h"
 #include "millrace/stream/run/run_report_json.h"
 
 #include <algorithm>

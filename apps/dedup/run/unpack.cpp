@@ -2,7 +2,7 @@
 
 #include "dedup/archive/archive_reader.h"
 #include "dedup/run/restorer.h"
-#include "millrace/base/output_file.h"
+#include "millrace/base/file/output_file.h"
 #include "millrace/stream/flow.h"
 
 #include <memory>

@@ -3,8 +3,8 @@
 
 #include "dedup/archive/record_store.h"
 #include "dedup/run/pack.h"
-#include "millrace/base/byte_stream.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/byte_stream.h"
+#include "millrace/base/error/result.h"
 #include "millrace/pool/team.h"
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/run/run_report.h"

@@ -1,7 +1,7 @@
 #include "similar/command/run_settings.h"
 
-#include "millrace/base/json_file.h"
-#include "millrace/base/option_values.h"
+#include "millrace/base/file/json_file.h"
+#include "millrace/base/options/option_values.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/stream/run/run_report_json.h"
 #include "similar/run/image_list.h"

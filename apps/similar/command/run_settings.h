@@ -1,9 +1,9 @@
 // Options and reports that both commands share.
 #pragma once
 
-#include "millrace/base/check_outputs.h"
-#include "millrace/base/error_line.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/file/check_outputs.h"
+#include "millrace/base/text/error_line.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/run/run_report.h"

@@ -1,7 +1,7 @@
 // Reads format, size and orientation from the first bytes of an image file.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <span>

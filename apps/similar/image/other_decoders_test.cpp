@@ -1,6 +1,6 @@
 // Compares decoding with FFmpeg, which shares no decoder with this program.
-#include "millrace/base/temporary_folder_testing.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "similar/image/image_decoder.h"
 
 #include <array>

@@ -1,9 +1,9 @@
 // Generated pictures for the module's tests, and the photographs if they are available.
 #pragma once
 
-#include "millrace/base/shared_data_testing.h"
-#include "millrace/base/temporary_folder_testing.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/testing/shared_data_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "similar/image/image.h"
 #include "similar/image/image_decoder.h"
 

@@ -1,7 +1,7 @@
 // Decodes WebP files.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "similar/image/image.h"
 #include "similar/image/image_header.h"
 

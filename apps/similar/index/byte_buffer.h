@@ -1,7 +1,7 @@
 // Serialises numbers and texts in memory.
 #pragma once
 
-#include "millrace/base/little_endian.h"
+#include "millrace/base/numbers/little_endian.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Index files: an ImageIndex as bytes. docs/similar.md describes the layout.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "similar/index/image_index.h"
 #include "similar/index/record_format.h"
 

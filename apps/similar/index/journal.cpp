@@ -1,8 +1,8 @@
 #include "similar/index/journal.h"
 
-#include "millrace/base/full_transfer.h"
-#include "millrace/base/system_reason.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/descriptor/full_transfer.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/file/whole_file.h"
 #include "similar/index/index_file.h"
 #include "similar/index/record_format.h"
 

@@ -1,8 +1,8 @@
 // Journal: the finished images of an index run, so that an interrupted run can be resumed.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "similar/index/image_index.h"
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 //             u64; payload
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <cstdint>

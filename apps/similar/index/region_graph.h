@@ -1,7 +1,7 @@
 // RegionGraph: the nearest-neighbour index over the regions of all images.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "similar/regions/region_features.h"
 
 #include <cstddef>

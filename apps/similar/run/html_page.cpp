@@ -1,7 +1,7 @@
 #include "similar/run/html_page.h"
 
-#include "millrace/base/base64.h"
-#include "millrace/base/escaped_markup.h"
+#include "millrace/base/text/base64.h"
+#include "millrace/base/text/escaped_markup.h"
 
 #include <filesystem>
 #include <map>

@@ -1,6 +1,6 @@
 #include "similar/run/image_list.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Lists the images of a command.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <string>

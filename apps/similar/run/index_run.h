@@ -1,7 +1,7 @@
 // Index run: the stream that indexes a folder's images.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/pool/team.h"
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/run/run_report.h"

@@ -1,6 +1,6 @@
 #include "similar/run/photo_stages.h"
 
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
 #include "similar/image/image_decoder.h"
 #include "similar/image/resize.h"
 

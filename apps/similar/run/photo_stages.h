@@ -2,7 +2,7 @@
 // the output of the stage before.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "similar/image/image.h"
 #include "similar/image/image_header.h"
 #include "similar/regions/region_features.h"

@@ -1,6 +1,6 @@
 #include "similar/run/query_report.h"
 
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // Query run: the stream that finds the indexed images similar to given ones.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/pool/team.h"
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/stream.h"

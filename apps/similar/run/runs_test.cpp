@@ -1,4 +1,4 @@
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/pool/worker_pool.h"
 #include "similar/image/similar_testing.h"
 #include "similar/index/index_file.h"

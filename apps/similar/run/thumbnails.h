@@ -1,7 +1,7 @@
 // Thumbnails: makes small versions of images in parallel.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/pool/team.h"
 #include "millrace/stream/run/run_options.h"
 

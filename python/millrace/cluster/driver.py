@@ -8,7 +8,6 @@ import dataclasses
 import json
 import math
 import os
-import re
 import shutil
 import statistics
 import time
@@ -27,8 +26,7 @@ MOST_LOST = 20  # lost machines per task
 MOST_EMPTY = 600.0  # seconds without a node; clouds take minutes to start one
 PATIENCE = 600.0  # seconds before a task of unknown duration is also started elsewhere
 WORTH_COPYING = 1.25  # start a copy if the remaining time exceeds its duration by this factor; estimates are no more precise
-# Message of `millrace join` if parts are missing, damaged or from another plan.
-_OF_PARTS = re.compile(r"of \d+ parts .*; do chunk")
+PARTS_TO_DO = 3  # exit code of `millrace join` if parts are missing, damaged or from another plan
 ORDER = {"store": 0, "join": 0, "chunk": 1, "plan": 2, "batch": 3, "fetch": 4}
 
 
@@ -217,7 +215,7 @@ class Driver:
         elif done.code == 0 or (task.kind == "batch" and done.out):
             self._note(running, "done")
             self._done(running, done)
-        elif task.kind == "join" and not task.videos[0].repaired and _OF_PARTS.search(done.reason):
+        elif task.kind == "join" and done.code == PARTS_TO_DO and not task.videos[0].repaired:
             self._note(running, "failed")
             self._end_copies(task)
             self._repair(task.videos[0])

@@ -1,7 +1,7 @@
 #include "millrace/api/api_testing.h"
 #include "millrace/api/handles.h"
 #include "millrace/api/millrace.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>

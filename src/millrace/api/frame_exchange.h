@@ -1,7 +1,7 @@
 // Hands frames from one thread to another: InputFrames from the caller to the run, OutputFrames back.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/pool/function_ref.h"
 #include "millrace/video/frame/frame_pool.h"
 

@@ -1,7 +1,7 @@
 // Reads the presentation times of a video file's frames without decoding them.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 // Handles: numbers that callers of the C interface hold instead of pointers to objects.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <atomic>
 #include <bit>

@@ -2,7 +2,7 @@
 
 #include "millrace/api/option_words.h"
 #include "millrace/api/signals_blocked.h"
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/without_exceptions.h"
 #include "millrace/run/options/check_outputs.h"
 #include "millrace/run/options/run_report.h"
 #include "millrace/video/reader.h"

@@ -183,7 +183,7 @@ print("done")
                  if (found := INCLUDE.search(source.read_text()))}
         include = self.prefix / "include"
         headers = sorted(str(path.relative_to(include)) for path in include.rglob("*.h"))
-        in_c = [name for name in headers if "/" not in name] + ["millrace/version.h", "millrace/base/export.h"]
+        in_c = [name for name in headers if "/" not in name] + ["millrace/version.h", "millrace/base/error/export.h"]
         self.assertIn("millrace.h", in_c)
         strict = "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only", "-I", include
         calls = [("cc", "-std=c11", *strict, "-x", "c", "-include", name) for name in in_c]

@@ -1,5 +1,5 @@
 #include "millrace/api/millrace.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 
 #include <array>
 #include <cstdio>

@@ -8,7 +8,7 @@
 #include "millrace/api/model_questions.h"
 #include "millrace/api/own_filters.h"
 #include "millrace/api/pipeline_file.h"
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/image/pipeline/filter_catalogue.h"
 #include "millrace/image/pipeline/presets.h"
 
@@ -86,6 +86,8 @@ millrace_code code_of(const Error& error) {
   case ErrorKind::usage:
     return MILLRACE_USAGE;
   case ErrorKind::failure:
+  case ErrorKind::incomplete:
+  case ErrorKind::ended:
     return MILLRACE_FAILURE;
   case ErrorKind::interrupted:
     return MILLRACE_INTERRUPTED;

@@ -25,7 +25,7 @@
 #ifndef MILLRACE_H
 #define MILLRACE_H
 
-#include "millrace/base/export.h"
+#include "millrace/base/error/export.h"
 #include "millrace/version.h"
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 #include "millrace/api/model_questions.h"
 
 #include "millrace/api/pipeline_file.h"
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/model/pipeline/load_pipeline.h"
 #include "millrace/model/report/model_report.h"

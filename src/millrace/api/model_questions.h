@@ -1,7 +1,7 @@
 // Answers the questions of `millrace model` and `millrace simulate`, JSON in and JSON out.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <functional>
 #include <string>

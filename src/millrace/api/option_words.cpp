@@ -1,8 +1,8 @@
 #include "millrace/api/option_words.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
+#include "millrace/base/text/parse_number.h"
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Sets options of `millrace run` by name.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/run/options/run_options.h"
 
 #include <string_view>

@@ -2,7 +2,7 @@
 // properties.
 #include "millrace/api/api_testing.h"
 #include "millrace/api/millrace.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "millrace/api/own_filters.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/printable.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/image/filter/formula_filter.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Reads the caller's own filters for millrace_pipeline_create_with.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/filter/filter.h"
 
 #include <string_view>

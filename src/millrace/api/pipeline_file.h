@@ -1,7 +1,7 @@
 // Keeps calls of the library from waiting for a pipe.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
-#include "millrace/base/command_line.h"
-#include "millrace/base/help_text.h"
+#include "millrace/base/options/command_line.h"
+#include "millrace/base/options/help_text.h"
 #include "millrace/cli/all_verbs.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/run/options/run_options.h"

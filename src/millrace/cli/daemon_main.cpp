@@ -1,9 +1,9 @@
 // The verbs of the daemon, as a separate program that `millrace` starts: a process that runs for months
 // should not keep FFmpeg in memory.
-#include "millrace/base/command_line.h"
-#include "millrace/base/error_line.h"
-#include "millrace/base/ignore_write_signals.h"
-#include "millrace/base/run_guarded.h"
+#include "millrace/base/descriptor/ignore_write_signals.h"
+#include "millrace/base/options/command_line.h"
+#include "millrace/base/process/run_guarded.h"
+#include "millrace/base/text/error_line.h"
 #include "millrace/cli/daemon/daemon_command.h"
 
 namespace {

@@ -1,8 +1,8 @@
 // The verb exec, as a separate program with few libraries, so that it starts without noticeable delay.
-#include "millrace/base/command_line.h"
-#include "millrace/base/error_line.h"
-#include "millrace/base/ignore_write_signals.h"
-#include "millrace/base/run_guarded.h"
+#include "millrace/base/descriptor/ignore_write_signals.h"
+#include "millrace/base/options/command_line.h"
+#include "millrace/base/process/run_guarded.h"
+#include "millrace/base/text/error_line.h"
 #include "millrace/cli/exec/exec_command.h"
 
 #include <malloc.h>

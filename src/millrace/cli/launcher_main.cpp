@@ -1,10 +1,10 @@
 // The `millrace` program: it executes the program that has the verb. Each of those loads only the libraries
 // of its verbs. This one loads none (except libc if there is no static one, and what sanitizers need). So it
 // starts fast, even if no file can be opened.
-#include "millrace/base/companion_program.h"
-#include "millrace/base/error_line.h"
-#include "millrace/base/rights_of_file.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/process/companion_program.h"
+#include "millrace/base/process/rights_of_file.h"
+#include "millrace/base/text/error_line.h"
 #include "millrace/cli/exec/tight_limits.h"
 
 #include <algorithm>

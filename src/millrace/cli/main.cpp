@@ -1,8 +1,8 @@
-#include "millrace/base/command_line.h"
-#include "millrace/base/error_line.h"
-#include "millrace/base/ignore_write_signals.h"
-#include "millrace/base/run_guarded.h"
-#include "millrace/base/thread_stacks.h"
+#include "millrace/base/descriptor/ignore_write_signals.h"
+#include "millrace/base/options/command_line.h"
+#include "millrace/base/process/run_guarded.h"
+#include "millrace/base/process/thread_stacks.h"
+#include "millrace/base/text/error_line.h"
 #include "millrace/cli/all_verbs.h"
 
 #include <cstdlib>

@@ -1,10 +1,10 @@
 // The verbs run and batch, as a separate program with their libraries only. Filtering a short video takes
 // less time than loading the libraries of all verbs.
-#include "millrace/base/command_line.h"
-#include "millrace/base/error_line.h"
-#include "millrace/base/ignore_write_signals.h"
-#include "millrace/base/run_guarded.h"
-#include "millrace/base/thread_stacks.h"
+#include "millrace/base/descriptor/ignore_write_signals.h"
+#include "millrace/base/options/command_line.h"
+#include "millrace/base/process/run_guarded.h"
+#include "millrace/base/process/thread_stacks.h"
+#include "millrace/base/text/error_line.h"
 #include "millrace/cli/batch/batch_command.h"
 #include "millrace/cli/run/run_command.h"
 

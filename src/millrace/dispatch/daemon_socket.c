@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "millrace/dispatch/daemon_socket.h"
 
-#include "millrace/base/private_folder_walk.h"
+#include "millrace/base/file/private_folder_walk.h"
 #include "millrace/dispatch/daemon_reply.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // LoopRunner: runs a library's loops, each on the number of threads that is fastest for its call site.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/opencv/thread_choice.h"
 #include "millrace/pool/function_ref.h"
 #include "millrace/pool/shared_workers.h"

@@ -1,8 +1,8 @@
 // for_range: a parallel loop over a range of integers, divided among the members of a team.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/pool/team.h"
 
 #include <cstdint>

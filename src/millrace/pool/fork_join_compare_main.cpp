@@ -14,8 +14,8 @@
 // oneTBB does it only if a worker steals the other half in time, which does not happen for an empty body.
 // "TBB meeting" requires what the other two guarantee: each half returns when both have started, or after a
 // millisecond.
-#include "millrace/base/clock.h"
-#include "millrace/base/count_argument.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/text/count_argument.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/pool/mailbox.h"
 #include "millrace/pool/spin.h"

@@ -13,9 +13,9 @@
 // Each measurement is a separate process, so that one runtime's threads do not disturb another's. Each round
 // runs all of them in random order. Prints the medians over the rounds of each round's median and 99th
 // percentile.
-#include "millrace/base/clock.h"
-#include "millrace/base/count_argument.h"
-#include "millrace/base/median.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/numbers/median.h"
+#include "millrace/base/text/count_argument.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/pool/worker_pool.h"
 

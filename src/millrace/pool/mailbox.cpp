@@ -1,6 +1,6 @@
 #include "millrace/pool/mailbox.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/pool/futex.h"
 #include "millrace/pool/spin.h"
 

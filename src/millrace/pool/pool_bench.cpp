@@ -1,5 +1,5 @@
 // The cost of the pool in ordinary use. fork_join_compare_main.cpp compares it with other runtimes.
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/pool/for_range.h"
 #include "millrace/pool/fresh_threads.h"
 #include "millrace/pool/futex.h"

@@ -1,8 +1,8 @@
 // SharedWorkers: the process's workers for several threads that have work at the same time.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/pool/function_ref.h"
 #include "millrace/pool/mailbox.h"
 #include "millrace/pool/team.h"

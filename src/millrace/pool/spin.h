@@ -1,7 +1,7 @@
 // Bounded spinning: polling for an event that is expected within microseconds.
 #pragma once
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 
 #include <cstdint>
 

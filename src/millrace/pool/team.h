@@ -1,8 +1,8 @@
 // Team: a group of threads that work on one task together and wait for each other.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/pool/function_ref.h"
 
 namespace millrace::pool {

@@ -1,8 +1,8 @@
 // Combines the exceptions of a team's members into one Error.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 
 #include <exception>
 #include <utility>

@@ -1,8 +1,8 @@
 // WorkerPool: the process's worker threads, created once. A fork-join costs well under a microsecond.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/mailbox.h"

@@ -1,5 +1,5 @@
-#include "millrace/base/clock.h"
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/machine/thread/refused_calls_testing.h"
 #include "millrace/pool/for_range.h"
 #include "millrace/pool/own_cpus_testing.h"

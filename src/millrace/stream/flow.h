@@ -14,7 +14,7 @@
 // item (see Stream::run), and so do errors returned by functions whose form below has Result or Status.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/flow_draft.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/item/port.h"

@@ -1,8 +1,8 @@
 // FlowDraft: the part of the builder that does not depend on the items' types.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/item/port.h"
 #include "millrace/stream/program/program.h"

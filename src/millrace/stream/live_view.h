@@ -1,7 +1,7 @@
 // LiveView: lets other threads watch a run across its phases.
 #pragma once
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/stream/engine/engine.h"
 #include "millrace/stream/run/live_report.h"
 #include "millrace/stream/run/run_report.h"

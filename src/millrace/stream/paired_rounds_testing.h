@@ -2,7 +2,7 @@
 // round, so that other load on the machine affects all of them.
 #pragma once
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 // Properties of every pipeline under every strategy: the items that enter each stage, their order and number,
 // and no leaks. Compiled like user programs (see CMakeLists.txt).
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/random_pipeline_testing.h"
 #include "millrace/stream/soak_testing.h"

@@ -1,8 +1,8 @@
 // Stream: a built pipeline, ready to run.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/pool/team.h"
 #include "millrace/stream/run/live_report.h"
 #include "millrace/stream/run/run_options.h"

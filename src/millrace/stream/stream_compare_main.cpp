@@ -9,8 +9,8 @@
 // other threads are quiet. oneTBB runs with 1, 2, 4 and 10 tokens (Taskflow: lines) per thread and is judged
 // by the number with the best median; `stealing` uses its default. Ratios are taken within a round, so that
 // other load on the machine affects both. Below 1, `stealing` is faster.
-#include "millrace/base/clock.h"
-#include "millrace/base/count_argument.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/text/count_argument.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
 #include "millrace/stream/paired_rounds_testing.h"

@@ -1,5 +1,5 @@
 // Limits on the resources of a run: bytes, tokens, threads, and CPU time while it waits.
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"

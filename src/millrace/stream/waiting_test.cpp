@@ -1,5 +1,5 @@
 // Stages that wait for something outside without holding a thread, with continuations and with coroutines.
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"

@@ -7,7 +7,7 @@
 // 50 times as long. Bursty: the source sleeps for a millisecond before every 64 items. Nested: each item runs
 // a stream of 32 small ones. Rounds and contenders are as in stream_compare: the others are judged by the
 // best of 1, 2, 4 and 10 tokens (lines) per thread, ours by its default.
-#include "millrace/base/count_argument.h"
+#include "millrace/base/text/count_argument.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"

@@ -1,6 +1,6 @@
 // Checks colours against other programs: FFmpeg writes the input, zimg (FFmpeg's zscale) converts it
 // independently, and ffprobe reads the tags.
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/video/video_testing.h"
 
 #include <array>

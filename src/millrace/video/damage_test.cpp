@@ -1,5 +1,5 @@
 // Truncated and damaged videos: only frames that are intact are delivered, and the missing ones are counted.
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/video/video_testing.h"
 #include "millrace/video/y4m/y4m_reader.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/video/ffmpeg_backend.h"
 
-#include "millrace/base/companion_program.h"
+#include "millrace/base/process/companion_program.h"
 
 #include <algorithm>
 #include <atomic>

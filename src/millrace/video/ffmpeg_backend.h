@@ -9,9 +9,9 @@
 // load, and one program supports each major version for which there is an object.
 #pragma once
 
-#include "millrace/base/input_file.h"
-#include "millrace/base/output_file.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/file/input_file.h"
+#include "millrace/base/file/output_file.h"
 #include "millrace/version.h"
 #include "millrace/video/coded/encoder_choice.h"
 #include "millrace/video/frame/frame_reader.h"

@@ -1,5 +1,5 @@
 // Sound that a file has only from some place on is copied too.
-#include "millrace/base/scoped_variable_testing.h"
+#include "millrace/base/testing/scoped_variable_testing.h"
 #include "millrace/video/video_testing.h"
 
 #include <map>

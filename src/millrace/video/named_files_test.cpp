@@ -1,6 +1,6 @@
 // A file may only open regular files in its own folder. That holds for every caller: programs, the C library
 // and Python all use open_reader() and index_packets().
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 #include "millrace/video/packet_index.h"
 #include "millrace/video/video_testing.h"
 

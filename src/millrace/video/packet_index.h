@@ -1,7 +1,7 @@
 // PacketIndex: presentation times and keyframes of a file, found without decoding.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "millrace/video/sample_format.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
 #include "millrace/video/ffmpeg_backend.h"
 
 #include <algorithm>

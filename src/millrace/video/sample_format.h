@@ -1,7 +1,7 @@
 // Sample formats by their FFmpeg names.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/frame/frame_reader.h"
 
 #include <memory>

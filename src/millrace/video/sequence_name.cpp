@@ -1,6 +1,6 @@
 #include "millrace/video/sequence_name.h"
 
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 
 #include <algorithm>
 #include <cctype>

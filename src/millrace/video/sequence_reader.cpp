@@ -1,6 +1,6 @@
 #include "millrace/video/sequence_reader.h"
 
-#include "millrace/base/input_file.h"
+#include "millrace/base/file/input_file.h"
 #include "millrace/video/ffmpeg_backend.h"
 
 #include <algorithm>

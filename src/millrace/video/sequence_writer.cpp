@@ -1,6 +1,6 @@
 #include "millrace/video/sequence_writer.h"
 
-#include "millrace/base/output_file.h"
+#include "millrace/base/file/output_file.h"
 #include "millrace/video/ffmpeg_backend.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 //   (*reader)->finish();
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/frame/frame.h"
 
 #include <cstdint>

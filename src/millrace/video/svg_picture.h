@@ -1,7 +1,7 @@
 // Renders SVG.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <string>

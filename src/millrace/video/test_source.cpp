@@ -1,6 +1,6 @@
 #include "millrace/video/test_source.h"
 
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/video/frame/frame_pool.h"
 
 #include <algorithm>

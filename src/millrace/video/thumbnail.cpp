@@ -1,6 +1,6 @@
 #include "millrace/video/thumbnail.h"
 
-#include "millrace/base/base64.h"
+#include "millrace/base/text/base64.h"
 #include "millrace/video/ffmpeg_backend.h"
 
 #include <span>

@@ -1,7 +1,7 @@
 // Makes small pictures of frames for people to look at.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/frame/frame.h"
 
 #include <cstdint>

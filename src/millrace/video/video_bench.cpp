@@ -1,5 +1,5 @@
 // Measures reading and writing: time to the first frame, and frames per second of each kind.
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 #include "millrace/video/reader.h"
 #include "millrace/video/writer.h"
 

@@ -1,8 +1,8 @@
 // Shared by the tests of this module: comparison of frames, formats to try, temporary files.
 #pragma once
 
-#include "millrace/base/shared_data_testing.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/shared_data_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/video/reader.h"
 #include "millrace/video/writer.h"
 

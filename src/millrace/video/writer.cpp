@@ -1,8 +1,8 @@
 #include "millrace/video/writer.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
-#include "millrace/base/output_file.h"
+#include "millrace/base/file/output_file.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
 #include "millrace/video/coded/coded_kinds.h"
 #include "millrace/video/ffmpeg_backend.h"
 #include "millrace/video/sequence_writer.h"

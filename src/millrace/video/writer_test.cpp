@@ -1,4 +1,4 @@
-#include "millrace/base/output_file.h"
+#include "millrace/base/file/output_file.h"
 #include "millrace/video/codec_versions.h"
 #include "millrace/video/video_testing.h"
 #include "millrace/video/writer.h"

@@ -1,7 +1,7 @@
 #include "millrace/cli/batch/batch_options.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/image/kernel/program_identity.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/run/batch/input_stamp.h"

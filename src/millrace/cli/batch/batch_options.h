@@ -1,7 +1,7 @@
 // Options of `millrace batch`, and the jobs planned from them.
 #pragma once
 
-#include "millrace/base/check_outputs.h"
+#include "millrace/base/file/check_outputs.h"
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/run/batch/batch.h"

@@ -1,8 +1,8 @@
 #include "millrace/cli/batch/batch_report.h"
 
-#include "millrace/base/byte_count.h"
-#include "millrace/base/counted.h"
-#include "millrace/base/printable.h"
+#include "millrace/base/numbers/counted.h"
+#include "millrace/base/text/byte_count.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/run/options/run_report.h"
 
 #include <algorithm>

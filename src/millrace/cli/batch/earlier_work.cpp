@@ -1,8 +1,8 @@
 #include "millrace/cli/batch/earlier_work.h"
 
-#include "millrace/base/name_length.h"
-#include "millrace/base/output_file.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/file/name_length.h"
+#include "millrace/base/file/output_file.h"
 
 #include <algorithm>
 #include <cerrno>

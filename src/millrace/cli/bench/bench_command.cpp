@@ -1,9 +1,9 @@
 #include "millrace/cli/bench/bench_command.h"
 
-#include "millrace/base/check_outputs.h"
-#include "millrace/base/clock.h"
-#include "millrace/base/json_file.h"
-#include "millrace/base/print.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/file/check_outputs.h"
+#include "millrace/base/file/json_file.h"
+#include "millrace/base/text/print.h"
 #include "millrace/run/compare/adaptive_comparison.h"
 #include "millrace/run/options/check_threads.h"
 #include "millrace/run/options/run_report.h"

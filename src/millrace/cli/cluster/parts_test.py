@@ -41,7 +41,7 @@ class Parts(Case):
                 spoil()
                 (self.folder / "out.mkv").unlink()
                 refused = run(*join, check=False)
-                self.assertEqual(refused.returncode, 1)
+                self.assertEqual(refused.returncode, 3)
                 self.assertIn(what.split()[0], refused.stderr.decode())
                 self.assertIn("millrace chunk PLAN 1 -o", refused.stderr.decode())
                 self.assertFalse((self.folder / "out.mkv").exists())

@@ -2,8 +2,8 @@
 // action runs.
 #pragma once
 
-#include "millrace/base/option_values.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/options/option_values.h"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 #include "millrace/cli/daemon/daemon_metrics.h"
 
-#include "millrace/base/error_line.h"
+#include "millrace/base/text/error_line.h"
 #include "millrace/placement/daemon/reply_members.h"
 
 #include <exception>

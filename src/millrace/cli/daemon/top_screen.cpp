@@ -1,6 +1,6 @@
 #include "millrace/cli/daemon/top_screen.h"
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 #include "millrace/placement/daemon/daemon_client.h"
 #include "millrace/placement/daemon/daemon_view.h"
 

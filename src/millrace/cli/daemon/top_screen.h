@@ -1,7 +1,7 @@
 // The terminal view of `millrace top`.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <string>
 

@@ -1,9 +1,9 @@
 #include "millrace/cli/exec/exec_command.h"
 
-#include "millrace/base/check_outputs.h"
-#include "millrace/base/error_line.h"
-#include "millrace/base/json_file.h"
-#include "millrace/base/print.h"
+#include "millrace/base/file/check_outputs.h"
+#include "millrace/base/file/json_file.h"
+#include "millrace/base/text/error_line.h"
+#include "millrace/base/text/print.h"
 #include "millrace/cli/exec/exec_options.h"
 #include "millrace/placement/daemon/daemon_client.h"
 #include "millrace/placement/daemon/process_identity.h"

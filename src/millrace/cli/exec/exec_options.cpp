@@ -1,9 +1,9 @@
 #include "millrace/cli/exec/exec_options.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
-#include "millrace/base/overwrite.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/file/overwrite.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/cli/command/command.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/plug_in.h"

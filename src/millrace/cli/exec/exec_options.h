@@ -1,7 +1,7 @@
 // The options of `millrace exec`.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/run/run_program.h"
 
 #include <optional>

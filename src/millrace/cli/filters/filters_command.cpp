@@ -1,7 +1,7 @@
 #include "millrace/cli/filters/filters_command.h"
 
-#include "millrace/base/json_output.h"
-#include "millrace/base/print.h"
+#include "millrace/base/options/json_output.h"
+#include "millrace/base/text/print.h"
 #include "millrace/image/pipeline/filter_catalogue.h"
 
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
 #include "millrace/cli/machine/machine_command.h"
 
-#include "millrace/base/error_line.h"
-#include "millrace/base/json_output.h"
-#include "millrace/base/print.h"
-#include "millrace/base/private_folder.h"
+#include "millrace/base/file/private_folder.h"
+#include "millrace/base/options/json_output.h"
+#include "millrace/base/text/error_line.h"
+#include "millrace/base/text/print.h"
 #include "millrace/cli/machine/probe_command.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/machine/units/unit_families.h"

@@ -1,8 +1,8 @@
 #include "millrace/cli/machine/probe_command.h"
 
-#include "millrace/base/interrupt.h"
-#include "millrace/base/print.h"
-#include "millrace/base/stoppable_wait.h"
+#include "millrace/base/descriptor/stoppable_wait.h"
+#include "millrace/base/process/interrupt.h"
+#include "millrace/base/text/print.h"
 #include "millrace/machine/limits/usable_cpus.h"
 #include "millrace/machine/limits/usable_memory.h"
 #include "millrace/machine/probe/pair_probe.h"

@@ -1,8 +1,8 @@
 // `millrace machine --probe`: measures which resources PUs really share.
 #pragma once
 
-#include "millrace/base/json_output.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/options/json_output.h"
 
 #include <optional>
 #include <string>

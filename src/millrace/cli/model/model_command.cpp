@@ -1,9 +1,9 @@
 #include "millrace/cli/model/model_command.h"
 
-#include "millrace/base/check_outputs.h"
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/json_output.h"
-#include "millrace/base/print.h"
+#include "millrace/base/file/check_outputs.h"
+#include "millrace/base/options/json_output.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/print.h"
 #include "millrace/cli/model/model_plot.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/model/pipeline/load_pipeline.h"

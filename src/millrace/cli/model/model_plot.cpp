@@ -1,6 +1,6 @@
 #include "millrace/cli/model/model_plot.h"
 
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
 #include "millrace/video/svg_picture.h"
 
 namespace millrace::cli {

@@ -1,8 +1,8 @@
 // Writes the plot of `millrace model` to a file.
 #pragma once
 
-#include "millrace/base/overwrite.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/file/overwrite.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "millrace/cli/model/pipeline_source.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>

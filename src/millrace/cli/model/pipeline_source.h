@@ -1,7 +1,7 @@
 // Reads files for `model` and `simulate`, and parses lists of core counts.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <string>
 #include <vector>

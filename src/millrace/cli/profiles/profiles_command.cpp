@@ -1,11 +1,11 @@
 #include "millrace/cli/profiles/profiles_command.h"
 
-#include "millrace/base/check_outputs.h"
-#include "millrace/base/command_line.h"
-#include "millrace/base/error_line.h"
-#include "millrace/base/print.h"
-#include "millrace/base/printable.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/check_outputs.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/options/command_line.h"
+#include "millrace/base/text/error_line.h"
+#include "millrace/base/text/print.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/tuning/profile/profile_exchange.h"
 
 #include <memory>

@@ -1,10 +1,10 @@
 #include "millrace/cli/report/report_command.h"
 
-#include "millrace/base/check_outputs.h"
-#include "millrace/base/interrupt.h"
-#include "millrace/base/print.h"
-#include "millrace/base/printable.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/check_outputs.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/process/interrupt.h"
+#include "millrace/base/text/print.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/report/run/run_page.h"
 #include "millrace/report/units/units_page.h"
 

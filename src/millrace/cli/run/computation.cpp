@@ -1,9 +1,9 @@
 #include "millrace/cli/run/computation.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/json_file.h"
-#include "millrace/base/print.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/file/json_file.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/print.h"
 #include "millrace/image/reference/pixel_reads_report.h"
 #include "millrace/run/options/check_outputs.h"
 #include "millrace/run/video/computation.h"

@@ -1,7 +1,7 @@
 // Modes of `millrace run` that measure computation alone, without a stream.
 #pragma once
 
-#include "millrace/base/interrupt.h"
+#include "millrace/base/process/interrupt.h"
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/run/options/run_options.h"
 #include "millrace/run/options/run_report.h"

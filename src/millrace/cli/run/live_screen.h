@@ -1,7 +1,7 @@
 // LiveScreen: shows a run on the whole terminal.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/report/run/live_view.h"
 
 #include <array>

@@ -1,6 +1,6 @@
 #include "millrace/cli/run/run_watcher.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/image/adapt/adaptive_scheduler.h"
 #include "millrace/run/video/cpu_use.h"
 #include "millrace/run/video/run_record.h"

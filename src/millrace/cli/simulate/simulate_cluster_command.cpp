@@ -1,8 +1,8 @@
 #include "millrace/cli/simulate/simulate_cluster_command.h"
 
-#include "millrace/base/command_line.h"
-#include "millrace/base/json_output.h"
-#include "millrace/base/print.h"
+#include "millrace/base/options/command_line.h"
+#include "millrace/base/options/json_output.h"
+#include "millrace/base/text/print.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/model/cluster/cluster_report.h"
 #include "millrace/model/cluster/cluster_toml.h"

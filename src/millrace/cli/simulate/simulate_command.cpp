@@ -1,8 +1,8 @@
 #include "millrace/cli/simulate/simulate_command.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/json_output.h"
-#include "millrace/base/print.h"
+#include "millrace/base/options/json_output.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/print.h"
 #include "millrace/cli/simulate/simulate_cluster_command.h"
 #include "millrace/cli/simulate/simulate_placement.h"
 #include "millrace/machine/topology/topology.h"

@@ -1,7 +1,7 @@
 #include "millrace/cli/simulate/simulate_placement.h"
 
-#include "millrace/base/json_output.h"
-#include "millrace/base/print.h"
+#include "millrace/base/options/json_output.h"
+#include "millrace/base/text/print.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/model/contention/placement_report.h"
 #include "millrace/model/contention/placement_toml.h"

@@ -1,6 +1,6 @@
 #include "millrace/cli/study/comparison_study.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/cli/study/measure_decoders.h"
 #include "millrace/cli/study/measure_dispatch.h"
 #include "millrace/cli/study/measure_pipelines.h"

@@ -1,8 +1,8 @@
 // Studies whose page is a comparison with a paper: lists and runs them.
 #pragma once
 
-#include "millrace/base/interrupt.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/process/interrupt.h"
 #include "millrace/report/comparison/comparison.h"
 
 #include <optional>

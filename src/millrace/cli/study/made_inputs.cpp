@@ -1,7 +1,7 @@
 #include "millrace/cli/study/made_inputs.h"
 
-#include "millrace/base/output_file.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/output_file.h"
+#include "millrace/base/file/whole_file.h"
 #include "millrace/model/pipeline/random.h"
 
 #include <algorithm>

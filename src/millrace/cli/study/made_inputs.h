@@ -1,7 +1,7 @@
 // Generates inputs of studies if the user gives none: the same bytes on every machine.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <filesystem>

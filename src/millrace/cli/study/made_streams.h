@@ -1,8 +1,8 @@
 // Encodes streams for studies of decoders with ffmpeg.
 #pragma once
 
-#include "millrace/base/interrupt.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/process/interrupt.h"
 #include "millrace/report/comparison/decoder_study.h"
 
 #include <filesystem>

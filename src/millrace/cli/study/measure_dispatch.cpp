@@ -1,8 +1,8 @@
 #include "millrace/cli/study/measure_dispatch.h"
 
-#include "millrace/base/median.h"
-#include "millrace/base/parse_number.h"
-#include "millrace/base/progress_line.h"
+#include "millrace/base/numbers/median.h"
+#include "millrace/base/options/progress_line.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/cli/study/made_inputs.h"
 #include "millrace/cli/study/program_run.h"
 #include "millrace/cli/study/thread_costs.h"

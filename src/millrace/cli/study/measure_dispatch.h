@@ -1,7 +1,7 @@
 // Measures the UDispatch+ paper's studies by running millrace-skipline.
 #pragma once
 
-#include "millrace/base/interrupt.h"
+#include "millrace/base/process/interrupt.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/report/comparison/dispatch_study.h"
 

@@ -1,7 +1,7 @@
 #include "millrace/cli/study/measure_pipelines.h"
 
-#include "millrace/base/progress_line.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/options/progress_line.h"
 #include "millrace/cli/study/made_inputs.h"
 #include "millrace/cli/study/program_run.h"
 #include "millrace/model/pipeline/recorded_run.h"

@@ -1,7 +1,7 @@
 // Measures the pipeline paper's studies by running millrace-similar and millrace-dedup.
 #pragma once
 
-#include "millrace/base/interrupt.h"
+#include "millrace/base/process/interrupt.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/report/comparison/pipeline_studies.h"
 

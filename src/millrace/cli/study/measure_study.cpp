@@ -1,7 +1,7 @@
 #include "millrace/cli/study/measure_study.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/progress_line.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/options/progress_line.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/report/study/turn_order.h"
 #include "millrace/run/options/check_threads.h"

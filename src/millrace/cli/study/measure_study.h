@@ -1,7 +1,7 @@
 // Measures the data for the figures of a study.
 #pragma once
 
-#include "millrace/base/interrupt.h"
+#include "millrace/base/process/interrupt.h"
 #include "millrace/report/study/study_result.h"
 
 #include <cstdint>

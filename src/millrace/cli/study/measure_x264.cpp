@@ -1,8 +1,8 @@
 #include "millrace/cli/study/measure_x264.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/parse_number.h"
-#include "millrace/base/progress_line.h"
+#include "millrace/base/options/progress_line.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/cli/study/made_inputs.h"
 #include "millrace/cli/study/made_streams.h"
 #include "millrace/cli/study/program_run.h"

@@ -1,7 +1,7 @@
 // Measures the study of x264.
 #pragma once
 
-#include "millrace/base/interrupt.h"
+#include "millrace/base/process/interrupt.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/report/comparison/x264_study.h"
 

@@ -1,11 +1,11 @@
 #include "millrace/cli/study/program_run.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/companion_program.h"
-#include "millrace/base/descriptor.h"
-#include "millrace/base/printable.h"
-#include "millrace/base/system_reason.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/process/companion_program.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/machine/thread/thread_affinity.h"
 
 #include <algorithm>

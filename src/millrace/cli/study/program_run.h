@@ -4,8 +4,8 @@
 // only this process, which ends the program and knows the reason.
 #pragma once
 
-#include "millrace/base/interrupt.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/process/interrupt.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 

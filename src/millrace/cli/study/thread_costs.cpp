@@ -1,7 +1,7 @@
 #include "millrace/cli/study/thread_costs.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/median.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/numbers/median.h"
 #include "millrace/machine/thread/thread_affinity.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Measures the costs of threads on this machine.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/report/comparison/placement_gain.h"
 

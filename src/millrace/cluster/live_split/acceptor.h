@@ -5,7 +5,7 @@
 //   while (Descriptor socket = acceptor.next(now_ns()); socket.is_open()) ...
 #pragma once
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 
 #include <cstdint>
 #include <poll.h>

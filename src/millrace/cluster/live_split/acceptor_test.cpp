@@ -1,4 +1,4 @@
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/cluster/live_split/acceptor.h"
 #include "millrace/cluster/live_split/endpoint.h"
 

@@ -1,8 +1,8 @@
 #include "millrace/cluster/live_split/endpoint.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/parse_number.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // Endpoint: the TCP address of a program.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <string>

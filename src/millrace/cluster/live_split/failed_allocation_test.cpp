@@ -1,5 +1,5 @@
 // Live splits whose threads run out of memory: they end with an error, and the process goes on.
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/cluster/live_split/line_channel.h"
 #include "millrace/cluster/live_split/outgoing_link.h"
 #include "millrace/cluster/live_split/split_head.h"

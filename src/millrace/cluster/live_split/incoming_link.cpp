@@ -1,7 +1,7 @@
 #include "millrace/cluster/live_split/incoming_link.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/cluster/live_split/link_words.h"
 #include "millrace/video/y4m/y4m_frame.h"
 

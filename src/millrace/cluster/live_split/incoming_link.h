@@ -1,8 +1,8 @@
 // IncomingLink: receives the frames of the previous section, from any node that runs it.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/live_split/endpoint.h"
 #include "millrace/cluster/live_split/wake_up.h"
 #include "millrace/video/frame/frame_pool.h"

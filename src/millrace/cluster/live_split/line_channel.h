@@ -1,7 +1,7 @@
 // LineChannel: exchanges lines of text with another program over a socket, without blocking.
 #pragma once
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 
 #include <cstddef>
 #include <optional>

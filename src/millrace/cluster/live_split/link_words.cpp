@@ -1,6 +1,6 @@
 #include "millrace/cluster/live_split/link_words.h"
 
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/video/y4m/y4m_header.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 #include "millrace/cluster/live_split/outgoing_link.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/without_exceptions.h"
 #include "millrace/cluster/live_split/link_words.h"
 #include "millrace/video/y4m/y4m_frame.h"
 

@@ -1,8 +1,8 @@
 // OutgoingLink: serves frames to the next section, and again to the node that replaces it.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/live_split/acceptor.h"
 #include "millrace/cluster/live_split/endpoint.h"
 #include "millrace/cluster/live_split/wake_up.h"

@@ -1,7 +1,7 @@
 // Splits a pipeline at places where only one stream of frames has to travel.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/plan/partition.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/pipeline/pipeline.h"

@@ -1,6 +1,6 @@
 #include "millrace/cluster/live_split/section_run.h"
 
-#include "millrace/base/median.h"
+#include "millrace/base/numbers/median.h"
 #include "millrace/image/layout/default_schedule.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/run/options/run_options.h"

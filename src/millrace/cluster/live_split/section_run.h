@@ -1,7 +1,7 @@
 // SectionRun: one section of a live split, from its incoming link to its outgoing link.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/live_split/incoming_link.h"
 #include "millrace/cluster/live_split/outgoing_link.h"
 #include "millrace/cluster/live_split/split_messages.h"

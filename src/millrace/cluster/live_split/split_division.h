@@ -1,7 +1,7 @@
 // Divides a pipeline among nodes by their own measurements. Pure.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/live_split/pipeline_section.h"
 
 #include <cstddef>

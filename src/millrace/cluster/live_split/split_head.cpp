@@ -1,8 +1,8 @@
 #include "millrace/cluster/live_split/split_head.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/counted.h"
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/without_exceptions.h"
+#include "millrace/base/numbers/counted.h"
 #include "millrace/cluster/live_split/incoming_link.h"
 #include "millrace/cluster/live_split/outgoing_link.h"
 #include "millrace/image/pipeline/presets.h"

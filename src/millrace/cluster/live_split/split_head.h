@@ -1,8 +1,8 @@
 // The head of a live split: owns the source and the sink, and directs the nodes that run the sections.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/live_split/split_hub.h"
 #include "millrace/run/options/run_options.h"
 #include "millrace/video/frame/written_as.h"

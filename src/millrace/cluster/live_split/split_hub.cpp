@@ -1,8 +1,8 @@
 #include "millrace/cluster/live_split/split_hub.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/printable.h"
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/without_exceptions.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/cluster/live_split/link_words.h"
 #include "millrace/cluster/plan/whole_number.h"
 #include "millrace/version.h"

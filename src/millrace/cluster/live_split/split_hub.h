@@ -1,8 +1,8 @@
 // SplitHub: assigns the sections of a live split to nodes and replaces lost nodes.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/live_split/acceptor.h"
 #include "millrace/cluster/live_split/endpoint.h"
 #include "millrace/cluster/live_split/line_channel.h"

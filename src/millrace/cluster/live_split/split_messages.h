@@ -18,7 +18,7 @@
 // The node also says {"say": "here"} every second.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/live_split/pipeline_section.h"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "millrace/cluster/live_split/split_node.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/printable.h"
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/without_exceptions.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/cluster/live_split/line_channel.h"
 #include "millrace/cluster/live_split/section_run.h"
 #include "millrace/cluster/live_split/wake_up.h"

@@ -1,7 +1,7 @@
 // A node of a live split: runs a section of a pipeline for the head.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/live_split/endpoint.h"
 #include "millrace/run/video/execution_context.h"
 

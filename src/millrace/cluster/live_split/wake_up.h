@@ -1,7 +1,7 @@
 // WakeUp: interrupts a thread's wait in poll(2).
 #pragma once
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 
 namespace millrace::cluster {
 

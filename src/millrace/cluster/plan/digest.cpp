@@ -1,6 +1,6 @@
 #include "millrace/cluster/plan/digest.h"
 
-#include "millrace/base/input_file.h"
+#include "millrace/base/file/input_file.h"
 
 #include <algorithm>
 #include <memory>

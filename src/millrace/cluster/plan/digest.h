@@ -1,7 +1,7 @@
 // Digests of data that travels between machines. They detect accidents, not attacks.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <stop_token>

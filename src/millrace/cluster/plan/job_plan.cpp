@@ -1,9 +1,9 @@
 #include "millrace/cluster/plan/job_plan.h"
 
-#include "millrace/base/counted.h"
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/printable.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/numbers/counted.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/cluster/plan/digest.h"
 #include "millrace/cluster/plan/time_runs.h"
 #include "millrace/cluster/plan/whole_number.h"

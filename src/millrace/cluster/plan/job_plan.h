@@ -1,7 +1,7 @@
 // JobPlan: a video, the work to do on it, and chunks that any machine can process.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/cluster/plan/chunk_cuts.h"
 #include "millrace/run/options/run_options.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/cluster/plan/digest.h"
 #include "millrace/cluster/plan/job_plan.h"
 #include "millrace/cluster/plan/time_runs.h"

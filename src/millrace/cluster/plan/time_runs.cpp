@@ -1,6 +1,6 @@
 #include "millrace/cluster/plan/time_runs.h"
 
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 
 #include <limits>
 

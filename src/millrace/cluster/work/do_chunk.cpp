@@ -1,7 +1,7 @@
 #include "millrace/cluster/work/do_chunk.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/counted.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/numbers/counted.h"
 #include "millrace/cluster/work/chunk_reader.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/video/packet_index.h"

@@ -36,11 +36,13 @@ Status check_parts(const JobPlan& plan, const JoinPartsOptions& options) {
                        other_plan ? "of another plan" : "damaged");
   constexpr std::size_t most_named = 20;
   const std::size_t named = std::min(most_named, to_do.size());
-  return failure("{}: of {} parts {}; do chunk{} {}{}: millrace chunk PLAN {}{} -o {}", options.folder,
-                 plan.chunks.size(), why, to_do.size() == 1 ? "" : "s",
-                 fmt::join(std::span(to_do).first(named), ", "), named < to_do.size() ? ", ..." : "",
-                 fmt::join(std::span(to_do).first(named), " "), named < to_do.size() ? " ..." : "",
-                 options.folder);
+  return std::unexpected(
+      Error{ErrorKind::incomplete,
+            fmt::format("{}: of {} parts {}; do chunk{} {}{}: millrace chunk PLAN {}{} -o {}", options.folder,
+                        plan.chunks.size(), why, to_do.size() == 1 ? "" : "s",
+                        fmt::join(std::span(to_do).first(named), ", "), named < to_do.size() ? ", ..." : "",
+                        fmt::join(std::span(to_do).first(named), " "), named < to_do.size() ? " ..." : "",
+                        options.folder)});
 }
 
 }  // namespace

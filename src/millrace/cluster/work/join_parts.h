@@ -1,7 +1,7 @@
 // Joins the parts of a plan.
 #pragma once
 
-#include "millrace/base/overwrite.h"
+#include "millrace/base/file/overwrite.h"
 #include "millrace/cluster/plan/job_plan.h"
 #include "millrace/video/join.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/cluster/work/make_plan.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/cluster/plan/digest.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/pipeline/parameter_timeline.h"

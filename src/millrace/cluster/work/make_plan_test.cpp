@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/cluster/work/make_plan.h"
 #include "millrace/video/video_testing.h"
 

@@ -1,7 +1,7 @@
 #include "millrace/cluster/work/part.h"
 
-#include "millrace/base/json_file.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/json_file.h"
+#include "millrace/base/file/whole_file.h"
 
 #include <filesystem>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "millrace/image/adapt/adaptive_scheduler.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/without_exceptions.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/image/adapt/adaptive_scheduler.h"
 #include "millrace/image/execute/plane_buffer.h"
 #include "millrace/image/pipeline/presets.h"

@@ -1,7 +1,7 @@
 // The schedules that the optimiser may choose from, for one frame layout on one machine. Pure.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/adapt/kernel_build.h"
 #include "millrace/image/adapt/schedule_knobs.h"
 #include "millrace/image/adapt/schedule_rules.h"

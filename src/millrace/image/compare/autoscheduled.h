@@ -1,7 +1,7 @@
 // A pipeline scheduled by one of Halide's autoschedulers, as a comparison for the structures.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/layout/frame_layout.h"
 
 #include <Halide.h>

@@ -1,7 +1,7 @@
 // The library for compare.py and filters_compare.py: a C interface to the structures and Halide's
 // autoschedulers, so that they run in one process with OpenCV. Functions that fail return 0 or nullptr and
 // set last_error().
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/image/compare/autoscheduled.h"
 #include "millrace/image/compare/limit.h"
 #include "millrace/image/execute/executor.h"

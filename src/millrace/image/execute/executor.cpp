@@ -1,6 +1,6 @@
 #include "millrace/image/execute/executor.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/pool/fresh_threads.h"
 
 #include <algorithm>

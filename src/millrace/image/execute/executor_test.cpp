@@ -1,5 +1,5 @@
 // Tests how an executor handles schedules and coefficients: stand-ins, changes between frames, and refusals.
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/execute/structures_testing.h"
 #include "millrace/image/kernel/kernel_compiler_testing.h"
 #include "millrace/image/pipeline/presets.h"

@@ -1,5 +1,5 @@
 // Filters made at run time give the bits of the scalar reference in every schedule, compiled or not.
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/execute/structures_testing.h"
 #include "millrace/image/filters/formula_testing.h"
 #include "millrace/image/kernel/formula_kernel.h"

@@ -1,7 +1,7 @@
 // Fills the gray planes of a frame; no kernel runs for them.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/execute/structure_runner.h"
 #include "millrace/pool/team.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/image/execute/plane_buffer.h"
 
-#include "millrace/base/large_memory.h"
+#include "millrace/base/process/large_memory.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "millrace/image/execute/prepared_schedule.h"
 
-#include "millrace/base/byte_count.h"
+#include "millrace/base/text/byte_count.h"
 
 #include <algorithm>
 #include <atomic>

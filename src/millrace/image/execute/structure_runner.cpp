@@ -1,6 +1,6 @@
 #include "millrace/image/execute/structure_runner.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/image/execute/backward.h"
 #include "millrace/image/execute/backward_cached.h"
 #include "millrace/image/execute/sequential.h"

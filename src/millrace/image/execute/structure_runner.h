@@ -1,7 +1,7 @@
 // Executes one frame with a structure. Each runner has the intermediate memory for one frame in flight.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/execute/call_log.h"
 #include "millrace/image/execute/group_layout.h"
 #include "millrace/image/layout/schedule.h"

@@ -5,7 +5,7 @@
 // does not give the position in the user's text: the reader prepends that.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/filter/filter.h"
 
 #include <cstddef>

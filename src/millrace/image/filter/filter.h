@@ -5,7 +5,7 @@
 // through one.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/filter/coefficients.h"
 #include "millrace/image/filter/geometry.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/image/filter/formula.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/image/filter/coefficients.h"
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 // formula.cpp for the words.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/filter/geometry.h"
 
 #include <array>

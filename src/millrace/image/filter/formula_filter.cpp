@@ -1,6 +1,6 @@
 #include "millrace/image/filter/formula_filter.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/image/filter/algebra.h"
 #include "millrace/image/filter/formula_footprint.h"
 #include "millrace/image/filter/formula_pixel.h"

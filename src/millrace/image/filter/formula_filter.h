@@ -1,7 +1,7 @@
 // Filters that are made at run time: a name, parameters, and a formula for their arithmetic.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/filter/filter.h"
 #include "millrace/image/filter/formula.h"
 

@@ -2,7 +2,7 @@
 // any thread.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/kernel/kernel.h"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Messages between a program and its kernel compiler over a socket: a kind and a payload, with a checksum.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/kernel/kernel_spec.h"
 #include "millrace/machine/processor/isa.h"
 

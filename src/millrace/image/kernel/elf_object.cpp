@@ -1,6 +1,6 @@
 #include "millrace/image/kernel/elf_object.h"
 
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
 
 #include <algorithm>
 #include <array>

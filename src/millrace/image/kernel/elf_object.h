@@ -2,7 +2,7 @@
 // in memory, can be called. It links and loads only what LLVM generates for pure functions.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <functional>

@@ -1,7 +1,7 @@
 // A compiled kernel: computes any rectangle of its output from buffers that cover the required input.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/kernel/kernel_spec.h"
 #include "millrace/image/layout/grouping.h"
 

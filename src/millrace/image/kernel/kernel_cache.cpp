@@ -1,10 +1,10 @@
 #include "millrace/image/kernel/kernel_cache.h"
 
-#include "millrace/base/cache_folder.h"
-#include "millrace/base/descriptor.h"
-#include "millrace/base/full_transfer.h"
-#include "millrace/base/pending_file.h"
-#include "millrace/base/private_folder.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/descriptor/full_transfer.h"
+#include "millrace/base/file/cache_folder.h"
+#include "millrace/base/file/pending_file.h"
+#include "millrace/base/file/private_folder.h"
 
 #include <algorithm>
 #include <array>

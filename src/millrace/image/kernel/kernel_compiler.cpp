@@ -1,7 +1,7 @@
 #include "millrace/image/kernel/kernel_compiler.h"
 
-#include "millrace/base/companion_program.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/process/companion_program.h"
 #include "millrace/image/kernel/built_in_kernels.h"
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 // only that kernel fails. Programs that need no compilation do not load the compiler.
 #pragma once
 
-#include "millrace/base/child_process.h"
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
-#include "millrace/base/stoppable_wait.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/descriptor/stoppable_wait.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/process/child_process.h"
 #include "millrace/image/kernel/compiler_message.h"
 #include "millrace/machine/cpus/affinity_mask.h"
 

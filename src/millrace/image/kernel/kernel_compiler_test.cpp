@@ -1,5 +1,5 @@
-#include "millrace/base/eventually_testing.h"
-#include "millrace/base/pipe.h"
+#include "millrace/base/descriptor/pipe.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/image/kernel/compiled_kernel.h"
 #include "millrace/image/kernel/kernel_compiler.h"
 #include "millrace/image/kernel/kernel_compiler_testing.h"

@@ -1,7 +1,7 @@
 // Helpers for tests of the kernel compiler's process.
 #pragma once
 
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/kernel/built_in_kernels.h"
 #include "millrace/image/kernel/kernel_compiler.h"
 

@@ -1,7 +1,7 @@
 #include "millrace/image/kernel/kernel_library.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/without_exceptions.h"
 #include "millrace/image/kernel/built_in_kernels.h"
 #include "millrace/image/kernel/compiled_kernel.h"
 #include "millrace/image/kernel/elf_object.h"

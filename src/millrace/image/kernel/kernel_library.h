@@ -3,7 +3,7 @@
 // run.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/kernel/kernel.h"
 #include "millrace/image/kernel/kernel_cache.h"
 #include "millrace/image/kernel/kernel_compiler.h"

@@ -1,5 +1,5 @@
 // Time until a fused kernel can run: compiled, loaded, or found in the cache of an earlier run.
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/filters/named_filters.h"
 #include "millrace/image/kernel/compiled_kernel.h"
 #include "millrace/image/kernel/kernel_library.h"

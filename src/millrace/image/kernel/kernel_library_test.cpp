@@ -1,5 +1,5 @@
-#include "millrace/base/eventually_testing.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/filters/named_filters.h"
 #include "millrace/image/kernel/elf_object.h"
 #include "millrace/image/kernel/kernel_compiler_testing.h"

@@ -1,7 +1,7 @@
 // Specifies what to compile: a group of stages as one kernel. A value; equal keys mean equal machine code.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/filter/filter.h"
 
 #include <span>

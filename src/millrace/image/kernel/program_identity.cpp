@@ -1,6 +1,6 @@
 #include "millrace/image/kernel/program_identity.h"
 
-#include "millrace/base/loaded_object.h"
+#include "millrace/base/process/loaded_object.h"
 
 #include <HalideRuntime.h>
 

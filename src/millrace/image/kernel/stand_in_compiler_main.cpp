@@ -1,6 +1,6 @@
 // A kernel compiler for tests. The name of the link by which it is started selects its behaviour, see
 // `behaviours`.
-#include "millrace/base/full_transfer.h"
+#include "millrace/base/descriptor/full_transfer.h"
 #include "millrace/image/kernel/compiler_message.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 // A pipeline laid out for the planes of one frame format: every stage knows its sizes and coefficients.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/video/frame/frame.h"
 

@@ -1,7 +1,7 @@
 // Builds one plane of a layout: its stages and the planes that they read.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/pipeline/pipeline.h"
 

@@ -1,7 +1,7 @@
 // A schedule: how the stages of a pipeline are executed. Every schedule gives the same pixels.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/filter/geometry.h"
 #include "millrace/machine/processor/isa.h"
 #include "millrace/machine/topology/affinity_arrangement.h"

@@ -1,7 +1,7 @@
 // Parameters that change during a run: "--at 300:rotate.degrees=60".
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/pipeline/pipeline.h"
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 // optional sign and exponent, in every locale. White space between words is ignored.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/pipeline/pipeline.h"
 
 #include <cstddef>

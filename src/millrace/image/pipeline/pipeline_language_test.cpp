@@ -1,4 +1,4 @@
-#include "millrace/base/nearest_name.h"
+#include "millrace/base/text/nearest_name.h"
 #include "millrace/image/filters/named_filters.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/image/pipeline/pipeline_testing.h"

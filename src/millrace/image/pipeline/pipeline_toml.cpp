@@ -1,9 +1,9 @@
 #include "millrace/image/pipeline/pipeline_toml.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
-#include "millrace/base/toml_document.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
+#include "millrace/base/text/toml_document.h"
 #include "millrace/image/filter/arguments.h"
 #include "millrace/image/filters/named_filters.h"
 

@@ -35,7 +35,7 @@
 // The last stage is the output. All others must lead to it.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/pipeline/pipeline.h"
 
 #include <cstddef>

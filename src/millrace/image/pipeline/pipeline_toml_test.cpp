@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/image/pipeline/pipeline_testing.h"
 #include "millrace/image/pipeline/pipeline_toml.h"

@@ -1,6 +1,6 @@
 #include "millrace/image/pipeline/presets.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/image/pipeline/pipeline_toml.h"
 

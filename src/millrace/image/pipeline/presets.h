@@ -1,7 +1,7 @@
 // Named pipelines, and the reader for pipeline arguments of the command line.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/pipeline/pipeline.h"
 
 #include <span>

@@ -1,6 +1,6 @@
 // Compares filters with FFmpeg's on one 4:2:0 picture, in one process for all of them. The scalar reference
 // represents all structures, because kernels share its bits.
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/ffmpeg_testing.h"
 #include "millrace/image/reference/scalar_reference.h"

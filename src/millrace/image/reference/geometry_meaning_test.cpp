@@ -2,7 +2,7 @@
 // then converts it to the tested chroma subsampling. Our filter, applied to the subsampled picture, must give
 // a similar result; for chroma, subsampling limits the similarity. The scalar reference represents all
 // structures, because kernels share its bits.
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/ffmpeg_testing.h"
 #include "millrace/image/reference/scalar_reference.h"

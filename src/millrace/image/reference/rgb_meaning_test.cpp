@@ -1,6 +1,6 @@
 // Compares the conversions to and from red, green and blue with FFmpeg: zimg for even sizes, which it
 // requires, else swscale. One process for all.
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/scalar_reference.h"
 

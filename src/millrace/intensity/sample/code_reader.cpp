@@ -1,9 +1,9 @@
 #include "millrace/intensity/sample/code_reader.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_file.h"
-#include "millrace/base/take_word.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/text/parse_number.h"
+#include "millrace/base/text/take_word.h"
 #include "millrace/intensity/sample/program_code.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 //   if (reader.read({thread, process}, address, page)) ...
 #pragma once
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 #include "millrace/intensity/decode/code_bytes.h"
 #include "millrace/intensity/sample/living_thread.h"
 

@@ -1,5 +1,5 @@
-#include "millrace/base/clock.h"
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/intensity/sample/code_reader.h"
 #include "millrace/intensity/sample/program_code.h"
 

@@ -1,7 +1,7 @@
 #include "millrace/intensity/sample/mapped_file.h"
 
-#include "millrace/base/parse_number.h"
-#include "millrace/base/take_word.h"
+#include "millrace/base/text/parse_number.h"
+#include "millrace/base/text/take_word.h"
 
 #include <charconv>
 

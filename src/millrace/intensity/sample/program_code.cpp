@@ -1,7 +1,7 @@
 #include "millrace/intensity/sample/program_code.h"
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/system_file.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/file/system_file.h"
 #include "millrace/intensity/sample/mapped_file.h"
 
 #include <fcntl.h>

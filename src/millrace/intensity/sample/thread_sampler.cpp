@@ -1,6 +1,6 @@
 #include "millrace/intensity/sample/thread_sampler.h"
 
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // ThreadSampler: samples a thread's position and registers several times per second of its CPU time.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/intensity/decode/instruction.h"
 
 #include <cstddef>

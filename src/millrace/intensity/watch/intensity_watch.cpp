@@ -1,8 +1,8 @@
 #include "millrace/intensity/watch/intensity_watch.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/kept_files.h"
-#include "millrace/base/system_file.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/file/kept_files.h"
+#include "millrace/base/file/system_file.h"
 #include "millrace/intensity/estimate/overlap.h"
 #include "millrace/intensity/sample/program_code.h"
 #include "millrace/intensity/watch/watch_pace.h"

@@ -1,4 +1,4 @@
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/intensity/sample/mapped_file.h"
 #include "millrace/intensity/sample/program_code.h"
 #include "millrace/intensity/watch/intensity_watch.h"

@@ -1,8 +1,8 @@
 // CpuSet: a set of processing units, identified by the kernel's CPU numbers.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Parsers for the kernel's control group files. Pure functions of the content.
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "millrace/machine/limits/cgroup_limits.h"
 
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
 
 #include <algorithm>
 #include <array>

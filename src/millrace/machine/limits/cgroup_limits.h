@@ -5,8 +5,8 @@
 // hides its parents, their limits stay unknown.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 #include "millrace/machine/limits/usable_memory.h"
 

@@ -1,8 +1,8 @@
 #include "millrace/machine/limits/cpu_times.h"
 
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_file.h"
-#include "millrace/base/take_word.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/text/parse_number.h"
+#include "millrace/base/text/take_word.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "millrace/machine/limits/open_cpus.h"
 
-#include "millrace/base/system_file.h"
-#include "millrace/base/take_word.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/text/take_word.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 
 #include <optional>

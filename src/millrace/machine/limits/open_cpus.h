@@ -1,7 +1,7 @@
 // The CPUs available to a process regardless of its affinity masks: the online CPUs of its cpuset.
 #pragma once
 
-#include "millrace/base/export.h"
+#include "millrace/base/error/export.h"
 #include "millrace/machine/cpus/cpu_set.h"
 
 #include <filesystem>

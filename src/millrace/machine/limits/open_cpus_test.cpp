@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/machine/limits/open_cpus.h"
 #include "millrace/machine/thread/thread_affinity.h"
 

@@ -1,8 +1,8 @@
 // The PUs that this process may use, and how many workers make sense on them.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 

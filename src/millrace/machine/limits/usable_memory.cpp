@@ -1,7 +1,7 @@
 #include "millrace/machine/limits/usable_memory.h"
 
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 
 #include <algorithm>

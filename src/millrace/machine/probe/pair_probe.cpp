@@ -1,7 +1,7 @@
 #include "millrace/machine/probe/pair_probe.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/system_reason.h"
 #include "millrace/machine/probe/probe_kernels.h"
 #include "millrace/machine/thread/thread_affinity.h"
 

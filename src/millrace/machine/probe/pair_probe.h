@@ -1,7 +1,7 @@
 // Measures what two PUs share by running small kernels on both at the same time.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/probe/pair_judgement.h"
 #include "millrace/machine/topology/topology.h"
 

@@ -4,7 +4,7 @@
 //   cache d[SharedUnit::fp] = 0.8; d[SharedUnit::l2] = 0.2;
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "millrace/machine/processor/hardware_counters.h"
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/system_reason.h"
 
 #include <cerrno>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "millrace/machine/processor/hypervisor.h"
 
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
 
 #include <algorithm>
 #include <array>

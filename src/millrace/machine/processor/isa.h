@@ -1,7 +1,7 @@
 // Instruction-set levels that kernels are built for, and the best level of this processor.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <span>
 #include <string_view>

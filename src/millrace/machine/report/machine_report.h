@@ -1,7 +1,7 @@
 // The full description of the machine, for people and programs.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/limits/usable_cpus.h"
 #include "millrace/machine/processor/hardware_counters.h"
 #include "millrace/machine/processor/isa.h"

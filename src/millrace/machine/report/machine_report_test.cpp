@@ -1,4 +1,4 @@
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/machine/topology/test_machines.h"
 

@@ -1,5 +1,5 @@
 // The machine report for people: labels on the left, wrapped text on the right.
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/machine/report/machine_report.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "millrace/machine/thread/scheduling_attributes.h"
 
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/machine/thread/thread_ended.h"
 
 #include <algorithm>
 #include <array>
@@ -54,7 +55,7 @@ bool is_realtime(SchedulingClass scheduling_class) {
 Result<KernelAttributes> read_attributes(pid_t thread) {
   KernelAttributes attributes;
   if (syscall(SYS_sched_getattr, thread, &attributes, sizeof(attributes), 0) == 0) return attributes;
-  if (errno == ESRCH) return failure("thread {} is gone", thread);
+  if (errno == ESRCH) return thread_ended(thread);
   return failure("cannot read how thread {} is scheduled: {}", thread, system_reason(errno));
 }
 
@@ -148,7 +149,7 @@ SchedulingAttributes from_kernel(const KernelAttributes& attributes) {
 }
 
 std::unexpected<Error> refused(pid_t thread, SchedulingClass wanted, int error_number) {
-  if (error_number == ESRCH) return failure("thread {} is gone", thread);
+  if (error_number == ESRCH) return thread_ended(thread);
   if (error_number == EPERM && is_realtime(wanted))
     return usage_error("class {} is not permitted: it needs RLIMIT_RTPRIO above 0 (ulimit -r), CAP_SYS_NICE, "
                        "and real-time bandwidth in the cgroup",

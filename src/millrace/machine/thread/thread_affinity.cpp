@@ -1,7 +1,8 @@
 #include "millrace/machine/thread/thread_affinity.h"
 
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
 #include "millrace/machine/cpus/affinity_mask.h"
+#include "millrace/machine/thread/thread_ended.h"
 
 #include <cerrno>
 #include <fstream>
@@ -33,7 +34,7 @@ Result<CpuSet> thread_affinity(pid_t thread) {
   const AffinityMask mask = mask_of_thread(thread);
   if (!mask.empty()) return to_cpu_set(mask);
   const int error = errno;
-  if (error == ESRCH) return failure("thread {} is gone", thread);
+  if (error == ESRCH) return thread_ended(thread);
   if (auto cpus = affinity_in_proc(thread)) return std::move(*cpus);
   return failure("cannot read the thread's CPU affinity: {}", system_reason(error));
 }
@@ -46,7 +47,7 @@ Result<CpuSet> bind_thread(pid_t thread, const CpuSet& cpus) {
     if (errno == EINVAL)
       return usage_error("cannot bind a thread to CPU {}: not online or not in this process's cpuset",
                          cpus.to_string());
-    if (errno == ESRCH) return failure("thread {} is gone", thread);
+    if (errno == ESRCH) return thread_ended(thread);
     return failure("cannot bind a thread to CPU {}: {}", cpus.to_string(), system_reason(errno));
   }
   return thread_affinity(thread);

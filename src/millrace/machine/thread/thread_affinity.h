@@ -1,8 +1,8 @@
 // The CPUs on which the kernel may run a thread: set, read back and restore.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 
 #include <optional>

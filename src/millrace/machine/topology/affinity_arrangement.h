@@ -4,7 +4,7 @@
 // threads.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/topology/topology.h"
 
 #include <array>

@@ -5,8 +5,8 @@
 // of modules, FPU groups, substitutes for unreported caches) is computed here.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/topology/topology_trust.h"
 #include "millrace/machine/units/unit_traits.h"

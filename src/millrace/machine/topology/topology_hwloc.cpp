@@ -1,6 +1,6 @@
 // Builds a Topology with hwloc, from this machine, a file or a description.
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/machine/cpus/affinity_mask.h"
 #include "millrace/machine/processor/hypervisor.h"
 #include "millrace/machine/topology/topology.h"

@@ -1,6 +1,6 @@
 #include "millrace/machine/units/counter_formula.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // A formula over hardware event counts that can be stored in a file: "1 - fpu_empty / cycles".
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,9 +1,9 @@
 #include "millrace/machine/units/unit_families.h"
 
-#include "millrace/base/cache_folder.h"
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/private_folder.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/cache_folder.h"
+#include "millrace/base/file/private_folder.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/machine/units/unit_traits_toml.h"
 
 #include <algorithm>

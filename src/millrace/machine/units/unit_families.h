@@ -1,7 +1,7 @@
 // The known processor families: built in and defined by the user.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/units/unit_traits.h"
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 #include "millrace/machine/units/unit_traits_toml.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
-#include "millrace/base/toml_document.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
+#include "millrace/base/text/toml_document.h"
 
 #include <algorithm>
 #include <array>

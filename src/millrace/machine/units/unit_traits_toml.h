@@ -27,7 +27,7 @@
 //   records = {}                               # shown only, not used for decisions
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/units/unit_traits.h"
 
 #include <string_view>

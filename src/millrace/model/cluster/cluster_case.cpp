@@ -1,6 +1,6 @@
 #include "millrace/model/cluster/cluster_case.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // A job of chunks and the machines that do it, as input of a simulation. Pure.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #include "millrace/model/cluster/cluster_report.h"
 
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "millrace/model/cluster/cluster_toml.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/toml_document.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/toml_document.h"
 
 #include <algorithm>
 #include <cmath>

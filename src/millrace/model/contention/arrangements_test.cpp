@@ -1,4 +1,4 @@
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/model/contention/arrangements.h"
 #include "millrace/model/contention/contention_testing.h"
 #include "millrace/model/contention/matching.h"

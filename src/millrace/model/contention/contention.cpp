@@ -1,6 +1,6 @@
 #include "millrace/model/contention/contention.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 
 #include <algorithm>
 #include <array>

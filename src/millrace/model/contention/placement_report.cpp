@@ -1,6 +1,6 @@
 #include "millrace/model/contention/placement_report.h"
 
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "millrace/model/contention/placement_toml.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/toml_document.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/toml_document.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/model/contention/topology_machine.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/model/contention/shared_machine.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 
 namespace millrace::model {
 

@@ -1,7 +1,7 @@
 // SharedMachine: the units that PUs share, and the cost of sharing them.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/contention/demand.h"
 
 #include <string>

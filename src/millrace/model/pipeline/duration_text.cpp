@@ -1,6 +1,6 @@
 #include "millrace/model/pipeline/duration_text.h"
 
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 
 #include <array>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "millrace/model/pipeline/load_pipeline.h"
 
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/pipeline/pipeline_toml.h"
 

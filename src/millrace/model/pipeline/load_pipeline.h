@@ -1,7 +1,7 @@
 // Loads a pipeline from text or from a file.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 
 #include <string>

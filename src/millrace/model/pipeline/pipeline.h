@@ -1,8 +1,8 @@
 // Pipeline: the models' view of a pipeline, as a line of stages with the cost of an item in each.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/service_time.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 #include "millrace/model/pipeline/pipeline_text.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>

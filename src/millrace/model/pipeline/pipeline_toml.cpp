@@ -1,7 +1,7 @@
 #include "millrace/model/pipeline/pipeline_toml.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/toml_document.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/toml_document.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 
 #include <string_view>

@@ -2,7 +2,7 @@
 // candidate.
 #pragma once
 
-#include "millrace/base/export.h"
+#include "millrace/base/error/export.h"
 #include "millrace/model/pipeline/pipeline.h"
 
 #include <array>

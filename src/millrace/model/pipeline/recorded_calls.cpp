@@ -1,6 +1,6 @@
 #include "millrace/model/pipeline/recorded_calls.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 // their differences and their order are not left to chance.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "millrace/model/pipeline/recorded_run.h"
 
-#include "millrace/base/histogram_json.h"
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/numbers/histogram_json.h"
+#include "millrace/base/text/in_quotes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Converts the JSON report of a stream run into a pipeline for the models.
 #pragma once
 
-#include "millrace/base/histogram.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/numbers/histogram.h"
 #include "millrace/model/pipeline/pipeline.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "millrace/base/histogram_json.h"
+#include "millrace/base/numbers/histogram_json.h"
 #include "millrace/model/pipeline/recorded_run.h"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // ServiceTime: the time that a stage needs for one item, as mean and variation or as a recorded histogram.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/random.h"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Predicts the run time of a plan: by formulas in microseconds, by simulation in a fraction of a second.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/prediction/ordered_tail.h"

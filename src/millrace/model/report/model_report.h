@@ -1,7 +1,7 @@
 // The answer of `millrace model`: every strategy on every number of cores, and a recommendation.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/prediction/prediction.h"

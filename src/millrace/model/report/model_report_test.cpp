@@ -1,4 +1,4 @@
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/report/model_report.h"

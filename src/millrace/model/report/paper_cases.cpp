@@ -1,6 +1,6 @@
 #include "millrace/model/report/paper_cases.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // work stealing (case 3) and the central queue that they call Ideal.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/formulas/paper_models.h"
 #include "millrace/model/pipeline/pipeline.h"
 

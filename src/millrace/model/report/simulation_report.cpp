@@ -1,6 +1,6 @@
 #include "millrace/model/report/simulation_report.h"
 
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/model/pipeline/duration_text.h"
 #include "millrace/model/prediction/prediction.h"
 

@@ -1,7 +1,7 @@
 // The answer of `millrace simulate`: the simulated run of one plan on a number of cores.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/simulation/simulation.h"

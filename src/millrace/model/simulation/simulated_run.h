@@ -1,7 +1,7 @@
 // SimulatedRun: the items, service times and statistics shared by the pools and stealing simulations.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/random.h"
 #include "millrace/model/simulation/item_order.h"
 #include "millrace/model/simulation/processors.h"

@@ -4,7 +4,7 @@
 // other down.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 #include "millrace/model/pipeline/plan.h"
 

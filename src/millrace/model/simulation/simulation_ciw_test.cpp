@@ -1,6 +1,6 @@
 // Blocking after service and service times that are not exponential, for which no formula is exact. Compared
 // with an independent simulator; ciw_reference.py generates the table.
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/model/simulation/simulation.h"
 
 #include <vector>

@@ -1,6 +1,6 @@
 // A parallel backend that OpenCV loads with OPENCV_CORE_PLUGIN_PATH and
 // OPENCV_PARALLEL_PRIORITY_LIST=MILLRACE.
-#include "millrace/base/export.h"
+#include "millrace/base/error/export.h"
 #include "millrace/opencv/backend/backend_abi.h"
 #include "millrace/opencv/call_site.h"
 #include "millrace/opencv/loop_runner.h"

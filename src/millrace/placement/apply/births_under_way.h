@@ -2,7 +2,7 @@
 // inherit the thread's earlier state.
 #pragma once
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 
 #include <cstdint>
 #include <unistd.h>

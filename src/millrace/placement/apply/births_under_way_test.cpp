@@ -1,4 +1,4 @@
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/placement/apply/births_under_way.h"
 #include "millrace/placement/task/forked_process_testing.h"
 

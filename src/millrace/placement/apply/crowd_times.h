@@ -1,7 +1,7 @@
 // CrowdTimes: how many processes and threads a program had at one time, and for how long.
 #pragma once
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/placement/policy/candidates.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "millrace/placement/apply/guardian.h"
 
-#include "millrace/base/pipe.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/descriptor/pipe.h"
+#include "millrace/base/error/system_reason.h"
 #include "millrace/machine/limits/open_cpus.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/placement/apply/journal.h"

@@ -1,9 +1,9 @@
 // Guardian: a small process that restores a program's threads if millrace is killed before it could.
 #pragma once
 
-#include "millrace/base/child_process.h"
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/process/child_process.h"
 #include "millrace/placement/apply/journal.h"
 
 #include <string_view>

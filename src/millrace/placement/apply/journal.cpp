@@ -1,8 +1,8 @@
 #include "millrace/placement/apply/journal.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/system_reason.h"
-#include "millrace/base/take_word.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/text/take_word.h"
 #include "millrace/machine/limits/open_cpus.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/births_under_way.h"

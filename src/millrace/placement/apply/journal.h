@@ -1,8 +1,8 @@
 // Journal: records on disk what a run is about to change, so that any later process can undo it.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/placement/apply/state_folder.h"

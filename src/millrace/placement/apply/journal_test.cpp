@@ -1,5 +1,5 @@
-#include "millrace/base/system_file.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/task/task_files.h"

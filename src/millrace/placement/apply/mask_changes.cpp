@@ -1,6 +1,6 @@
 #include "millrace/placement/apply/mask_changes.h"
 
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/machine/limits/open_cpus.h"
 
 #include <algorithm>

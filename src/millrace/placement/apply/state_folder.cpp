@@ -1,6 +1,6 @@
 #include "millrace/placement/apply/state_folder.h"
 
-#include "millrace/base/private_folder.h"
+#include "millrace/base/file/private_folder.h"
 
 #include <cstdlib>
 #include <unistd.h>

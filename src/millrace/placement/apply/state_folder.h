@@ -1,8 +1,8 @@
 // StateFolder: the folder for what later processes need to undo a run. Other users cannot reach it.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 
 #include <filesystem>
 #include <utility>

@@ -17,7 +17,7 @@ void ThreadChanger::note(const Status& written) { std::ignore = journalled(writt
 
 void ThreadChanger::refuse(const Error& error) {
   // A thread that ends meanwhile is not a refusal.
-  if (error.message.ends_with("gone")) return;
+  if (error.kind == ErrorKind::ended) return;
   if (++counts_.refused == 1) counts_.first_refusal = error.message;
 }
 

@@ -1,6 +1,6 @@
 #include "millrace/placement/apply/thread_register.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/machine/limits/open_cpus.h"
 
 #include <algorithm>
@@ -299,7 +299,7 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Inherited
   const std::scoped_lock lock(mutex_);
   if (processes_.contains(number)) return {};
   const auto stat = read_task_stat(number, number);
-  if (!stat) return failure("process {} is gone", number);
+  if (!stat) return std::unexpected(Error{ErrorKind::ended, fmt::format("process {} is gone", number)});
   auto now = read_original(number);
   if (!now) return std::unexpected(now.error());
   // Inherited limits are known already; reading them takes a while.

@@ -1,8 +1,8 @@
 // ThreadTimes: how long a program's threads have run and waited, and how often they changed CPU.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/kept_files.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/file/kept_files.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <cstddef>

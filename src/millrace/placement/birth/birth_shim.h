@@ -1,8 +1,8 @@
 // BirthShim: millrace's side of the board that it shares with a preloaded library.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/placement/apply/spawning_threads.h"
 #include "millrace/placement/birth/birth_board.h"

@@ -1,4 +1,4 @@
-#include "millrace/base/pipe.h"
+#include "millrace/base/descriptor/pipe.h"
 #include "millrace/placement/birth/birth_shim.h"
 #include "millrace/placement/birth/launch.h"
 #include "millrace/placement/task/testing_files.h"

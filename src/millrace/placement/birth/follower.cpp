@@ -1,7 +1,7 @@
 #include "millrace/placement/birth/follower.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/system_reason.h"
 #include "millrace/placement/birth/job_control.h"
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // Follower: launches a program and observes its births by ptrace, or only its end, in a thread of its own.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/birth/launch.h"
 #include "millrace/placement/birth/tracer.h"

@@ -1,7 +1,7 @@
 // ForwardedSignals: signals to this process that are meant for the program it runs.
 #pragma once
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 
 #include <csignal>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "millrace/placement/birth/group_witness.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/pipe.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/descriptor/pipe.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/system_reason.h"
 #include "millrace/placement/birth/forwarded_signals.h"
 #include "millrace/placement/task/task_files.h"
 

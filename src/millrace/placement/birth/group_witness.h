@@ -1,9 +1,9 @@
 // GroupWitness: tells signals to this process alone from signals to its whole process group.
 #pragma once
 
-#include "millrace/base/child_process.h"
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/process/child_process.h"
 
 #include <cstdint>
 #include <vector>

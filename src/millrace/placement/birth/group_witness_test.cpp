@@ -1,5 +1,5 @@
-#include "millrace/base/clock.h"
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/placement/birth/forwarded_signals.h"
 #include "millrace/placement/birth/group_witness.h"
 #include "millrace/placement/task/task_files.h"

@@ -1,7 +1,7 @@
 // InheritedState: attributes that a process keeps across exec but does not pass to its children.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <array>
 

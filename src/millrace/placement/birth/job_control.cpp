@@ -1,6 +1,6 @@
 #include "millrace/placement/birth/job_control.h"
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <atomic>

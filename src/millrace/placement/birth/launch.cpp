@@ -1,7 +1,7 @@
 #include "millrace/placement/birth/launch.h"
 
-#include "millrace/base/pipe.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/descriptor/pipe.h"
+#include "millrace/base/error/system_reason.h"
 
 #include <array>
 #include <cerrno>

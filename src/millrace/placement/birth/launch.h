@@ -1,9 +1,9 @@
 // Launch: prepares a program in a process that waits until the follower is ready.
 #pragma once
 
-#include "millrace/base/child_process.h"
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/process/child_process.h"
 #include "millrace/placement/birth/ignored_signals.h"
 #include "millrace/placement/birth/inherited_state.h"
 

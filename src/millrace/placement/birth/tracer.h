@@ -1,7 +1,7 @@
 // Tracer: stops each new thread and process of a program before its first instruction, by ptrace.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/birth/launch.h"
 

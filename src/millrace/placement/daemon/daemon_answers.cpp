@@ -1,6 +1,6 @@
 // UnitDaemon's replies: who may request what, and what they are told.
-#include "millrace/base/clock.h"
-#include "millrace/base/printable.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/placement/daemon/unit_daemon.h"
 #include "millrace/version.h"
 

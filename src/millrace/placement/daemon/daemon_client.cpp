@@ -1,7 +1,7 @@
 #include "millrace/placement/daemon/daemon_client.h"
 
-#include "millrace/base/printable.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/placement/daemon/daemon_request.h"
 #include "millrace/placement/daemon/process_identity.h"
 #include "millrace/placement/daemon/run_daemon.h"

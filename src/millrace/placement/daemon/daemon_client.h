@@ -1,8 +1,8 @@
 // DaemonClient: queries a daemon that runs on this machine.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 
 #include <chrono>
 #include <string>

@@ -1,5 +1,5 @@
-#include "millrace/base/descriptor.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/placement/daemon/daemon_client.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "millrace/placement/daemon/daemon_request.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
-#include "millrace/base/printable.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
+#include "millrace/base/text/printable.h"
 
 #include <algorithm>
 #include <array>

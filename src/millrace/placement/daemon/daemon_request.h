@@ -9,7 +9,7 @@
 // interface, methods, parameters and reply members may be added but not changed.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <expected>

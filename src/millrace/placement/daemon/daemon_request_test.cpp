@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/placement/daemon/daemon_request.h"
 #include "millrace/placement/daemon/daemon_settings.h"
 #include "millrace/placement/daemon/process_identity.h"

@@ -1,13 +1,13 @@
 #include "millrace/placement/daemon/daemon_settings.h"
 
-#include "millrace/base/cache_folder.h"
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
-#include "millrace/base/parse_number.h"
-#include "millrace/base/printable.h"
-#include "millrace/base/private_folder.h"
-#include "millrace/base/toml_document.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/cache_folder.h"
+#include "millrace/base/file/private_folder.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
+#include "millrace/base/text/parse_number.h"
+#include "millrace/base/text/printable.h"
+#include "millrace/base/text/toml_document.h"
 
 #include <algorithm>
 #include <array>

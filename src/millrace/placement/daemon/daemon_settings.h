@@ -22,7 +22,7 @@
 //   exe = "*/java"
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <optional>
 #include <span>

@@ -1,7 +1,7 @@
 // Helpers for tests of the daemon: work to watch, and a machine on which it is moved.
 #pragma once
 
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/placement/apply/journal.h"

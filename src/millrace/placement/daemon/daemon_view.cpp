@@ -1,6 +1,6 @@
 #include "millrace/placement/daemon/daemon_view.h"
 
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/placement/daemon/reply_members.h"
 

@@ -1,8 +1,8 @@
 #include "millrace/placement/daemon/line_server.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/placement/run/rest_after.h"
 
 #include <algorithm>

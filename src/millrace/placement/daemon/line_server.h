@@ -2,8 +2,8 @@
 // trusted.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/daemon/process_identity.h"
 #include "millrace/placement/daemon/received_descriptors.h"
 #include "millrace/placement/daemon/user_budget.h"

@@ -1,6 +1,6 @@
-#include "millrace/base/clock.h"
-#include "millrace/base/eventually_testing.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/testing/eventually_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/placement/daemon/line_server.h"
 #include "millrace/placement/run/rest_after.h"
 

@@ -1,5 +1,5 @@
-#include "millrace/base/clock.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/placement/daemon/line_server.h"
 #include "millrace/placement/daemon/listening_place.h"
 

@@ -1,8 +1,8 @@
 // ListeningPlace: the name at which the daemon's socket can be reached.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "millrace/placement/daemon/other_tuner.h"
 
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <dirent.h>

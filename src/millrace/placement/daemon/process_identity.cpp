@@ -1,8 +1,8 @@
 #include "millrace/placement/daemon/process_identity.h"
 
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_file.h"
-#include "millrace/base/take_word.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/text/parse_number.h"
+#include "millrace/base/text/take_word.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <array>

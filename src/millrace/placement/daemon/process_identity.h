@@ -1,8 +1,8 @@
 // Identifies processes, their owners and clients by facts that the kernel guarantees.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/daemon/daemon_settings.h"
 
 #include <optional>

@@ -5,7 +5,7 @@
 //   closer.close(std::move(received.front()), peer.user);
 #pragma once
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 
 #include <map>
 #include <memory>

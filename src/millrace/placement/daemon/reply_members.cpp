@@ -1,6 +1,6 @@
 #include "millrace/placement/daemon/reply_members.h"
 
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 
 #include <algorithm>
 #include <cmath>

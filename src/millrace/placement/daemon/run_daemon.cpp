@@ -1,7 +1,7 @@
 #include "millrace/placement/daemon/run_daemon.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/system_reason.h"
 #include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/daemon/line_server.h"
 #include "millrace/placement/daemon/listening_place.h"

@@ -1,7 +1,7 @@
 // run_daemon: runs the daemon as a process, with its socket, clock and shutdown.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/daemon/unit_daemon.h"
 
 #include <filesystem>

@@ -4,7 +4,7 @@
 // each line from a client.
 #pragma once
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 #include "millrace/intensity/sample/code_reader.h"
 #include "millrace/intensity/watch/intensity_watch.h"
 #include "millrace/machine/topology/topology.h"

@@ -1,7 +1,7 @@
 // WatchedProgram: a program that the daemon follows: its threads, their masks, and whether those gain.
 #pragma once
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/daemon/daemon_settings.h"

@@ -1,6 +1,6 @@
 #include "millrace/placement/policy/load_gauge.h"
 
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
 #include "millrace/machine/limits/cpu_times.h"
 #include "millrace/placement/task/task_files.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/placement/policy/load_gauge.h"
 
 #include <unistd.h>

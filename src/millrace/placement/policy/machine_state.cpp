@@ -1,6 +1,6 @@
 #include "millrace/placement/policy/machine_state.h"
 
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
 #include "millrace/machine/limits/cpu_times.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/machine/thread/thread_affinity.h"

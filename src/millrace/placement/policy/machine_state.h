@@ -1,7 +1,7 @@
 // Reads the state of this machine that policies need, and warns of what interferes with placement.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/placement/policy/policy.h"
 

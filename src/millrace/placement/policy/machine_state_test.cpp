@@ -1,5 +1,5 @@
-#include "millrace/base/clock.h"
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/machine_state.h"
 #include "millrace/placement/task/task_files.h"

@@ -1,7 +1,7 @@
 // Plan: the scheduling requested for all threads of a program, as a value.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 

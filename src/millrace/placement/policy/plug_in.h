@@ -1,7 +1,7 @@
 // Plug-in: a user's own policy, built as a shared object against millrace_policy.h.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/policy/policy.h"
 
 #include <string>

@@ -1,8 +1,8 @@
 #include "millrace/placement/policy/rule_file.h"
 
-#include "millrace/base/parse_number.h"
-#include "millrace/base/take_word.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/text/parse_number.h"
+#include "millrace/base/text/take_word.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Rules: a user's own policy, written as a few lines of text.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/policy/policy.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/machine/topology/test_machines.h"
 #include "millrace/placement/policy/rule_file.h"
 

@@ -1,7 +1,7 @@
 // ProgramFile: facts from a program's file before it runs: its identity, and how its births can be observed.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <filesystem>

@@ -1,5 +1,5 @@
-#include "millrace/base/eventually_testing.h"
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/run/birth_poller.h"

@@ -1,4 +1,4 @@
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/run/program_testing.h"
 #include "millrace/placement/task/control_group_testing.h"

@@ -1,7 +1,7 @@
 // Learning: runs a short program several times to find its fastest plan.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/policy/plan.h"
 #include "millrace/placement/run/run_program.h"
 #include "millrace/placement/trials/coin.h"

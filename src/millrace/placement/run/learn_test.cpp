@@ -1,4 +1,4 @@
-#include "millrace/base/median.h"
+#include "millrace/base/numbers/median.h"
 #include "millrace/placement/run/learn.h"
 #include "millrace/placement/trials/plans_testing.h"
 

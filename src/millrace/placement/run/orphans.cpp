@@ -1,6 +1,6 @@
 #include "millrace/placement/run/orphans.h"
 
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
 #include "millrace/placement/task/children.h"
 #include "millrace/placement/task/task_files.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/placement/apply/inherited_settings.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/run/program_testing.h"

@@ -1,6 +1,6 @@
 #include "millrace/placement/run/overseer.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "millrace/placement/run/own_priority.h"
 
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
 
 #include <cerrno>
 #include <system_error>

@@ -1,7 +1,7 @@
 // The priority of millrace's own threads, next to the programs that they follow.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 namespace millrace::placement {
 

@@ -1,9 +1,9 @@
 #include "millrace/placement/run/permission.h"
 
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_file.h"
-#include "millrace/base/system_reason.h"
-#include "millrace/base/take_word.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/text/parse_number.h"
+#include "millrace/base/text/take_word.h"
 
 #include <cerrno>
 #include <string_view>

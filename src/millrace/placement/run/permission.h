@@ -1,7 +1,7 @@
 // Permission: checks, before anything is started, whether this process may do what is requested.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 
 #include <string>

@@ -1,6 +1,6 @@
 #include "millrace/placement/run/program_memory.h"
 
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
 #include "millrace/machine/limits/cpu_times.h"
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/machine_state.h"

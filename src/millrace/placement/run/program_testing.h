@@ -1,7 +1,7 @@
 // For tests: calls run_program() in a child process, as the command does, and returns the result.
 #pragma once
 
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/placement/run/run_program.h"
 #include "millrace/placement/task/children.h"
 #include "millrace/placement/task/task_files.h"

@@ -1,7 +1,7 @@
 // Reports: reads the progress that a program reports while it runs, as its output passes by.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/placement/program/program_file.h"
 #include "millrace/placement/trials/output_tap.h"
 #include "millrace/placement/trials/progress.h"

@@ -1,7 +1,7 @@
 // rest_after: how long to pause after a look, so that looking stays within its share of a CPU.
 #pragma once
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 
 #include <cstdint>
 #include <ctime>

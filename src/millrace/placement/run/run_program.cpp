@@ -1,8 +1,8 @@
 #include "millrace/placement/run/run_program.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/error_line.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/text/error_line.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/apply/journal.h"

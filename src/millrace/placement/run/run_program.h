@@ -1,7 +1,7 @@
 // run_program: launches or joins a program, schedules its threads as requested, and restores what it changed.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/placement/birth/ignored_signals.h"
 #include "millrace/placement/policy/policy.h"

@@ -1,8 +1,8 @@
 #include "millrace/placement/run/summary.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/counted.h"
-#include "millrace/base/printable.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/numbers/counted.h"
+#include "millrace/base/text/printable.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/placement/run/summary.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "millrace/placement/run/unit_watch.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/printable.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/placement/run/rest_after.h"
 
 #include <algorithm>

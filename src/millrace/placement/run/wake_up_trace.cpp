@@ -1,7 +1,7 @@
 #include "millrace/placement/run/wake_up_trace.h"
 
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <algorithm>

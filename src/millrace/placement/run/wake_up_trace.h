@@ -1,7 +1,7 @@
 // WakeUpTrace: which threads wake which others, if the kernel lets this user see it.
 #pragma once
 
-#include "millrace/base/descriptor.h"
+#include "millrace/base/descriptor/descriptor.h"
 
 #include <cstddef>
 #include <cstdint>

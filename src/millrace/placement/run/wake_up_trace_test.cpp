@@ -1,4 +1,4 @@
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/placement/run/wake_up_trace.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 #include "millrace/placement/run/wake_ups.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/system_file.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/file/system_file.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <fmt/format.h>

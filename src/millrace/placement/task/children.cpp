@@ -1,6 +1,6 @@
 #include "millrace/placement/task/children.h"
 
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Finds the processes that a process has made: once, or repeatedly with ChildrenReader.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/kept_files.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/file/kept_files.h"
 
 #include <cstddef>
 #include <unordered_map>

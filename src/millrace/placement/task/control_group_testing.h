@@ -6,7 +6,7 @@
 //   group->take_in(process);
 #pragma once
 
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/machine/cpus/cpu_set.h"
 
 #include <filesystem>

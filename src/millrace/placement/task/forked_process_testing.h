@@ -1,7 +1,7 @@
 // For tests: a child process to observe and change.
 #pragma once
 
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <csignal>

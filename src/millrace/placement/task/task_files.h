@@ -1,7 +1,7 @@
 // Parses and reads the files about threads and processes in /proc.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/placement/task/forked_process_testing.h"
 #include "millrace/placement/task/task_files.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/placement/trials/gain_evidence.h"
 
 #include <functional>

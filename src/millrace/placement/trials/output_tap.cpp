@@ -1,8 +1,8 @@
 #include "millrace/placement/trials/output_tap.h"
 
-#include "millrace/base/full_transfer.h"
-#include "millrace/base/pipe.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/descriptor/full_transfer.h"
+#include "millrace/base/descriptor/pipe.h"
+#include "millrace/base/error/system_reason.h"
 
 #include <algorithm>
 #include <array>

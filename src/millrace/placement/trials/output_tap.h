@@ -1,8 +1,8 @@
 // OutputTap: reads along what a program writes to one of its streams.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #include "millrace/placement/trials/paired_gain.h"
 
-#include "millrace/base/median.h"
-#include "millrace/base/student_t.h"
+#include "millrace/base/numbers/median.h"
+#include "millrace/base/numbers/student_t.h"
 
 #include <algorithm>
 #include <cmath>

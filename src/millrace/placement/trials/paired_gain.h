@@ -1,7 +1,7 @@
 // Paired gains: how much faster one plan is than another, from measurements that took turns.
 #pragma once
 
-#include "millrace/base/student_t.h"
+#include "millrace/base/numbers/student_t.h"
 
 #include <span>
 

@@ -1,5 +1,5 @@
-#include "millrace/base/median.h"
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/numbers/median.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/placement/trials/plan_trials.h"
 #include "millrace/placement/trials/plans_testing.h"
 

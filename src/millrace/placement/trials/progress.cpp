@@ -1,6 +1,6 @@
 #include "millrace/placement/trials/progress.h"
 
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // Progress: how far a program is, by the best available signal.
 #pragma once
 
-#include "millrace/base/kept_files.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/file/kept_files.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <cstdint>

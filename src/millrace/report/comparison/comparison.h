@@ -2,7 +2,7 @@
 // and the JSON are made only from it.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/report/plot/plots.h"
 
 #include <optional>

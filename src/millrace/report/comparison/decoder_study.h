@@ -1,7 +1,7 @@
 // The UDispatch+ paper's experiments on a video decoder: tables III and V. Pure.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/report/comparison/comparison.h"
 #include "millrace/report/comparison/placement_gain.h"
 

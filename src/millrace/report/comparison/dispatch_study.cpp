@@ -1,6 +1,6 @@
 #include "millrace/report/comparison/dispatch_study.h"
 
-#include "millrace/base/median.h"
+#include "millrace/base/numbers/median.h"
 
 #include <algorithm>
 #include <array>

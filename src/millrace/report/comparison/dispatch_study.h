@@ -1,7 +1,7 @@
 // The UDispatch+ paper's experiments on the skip-line coder: tables IV and VII and figure 5. Pure.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/report/comparison/comparison.h"
 #include "millrace/report/comparison/placement_gain.h"
 

@@ -2,7 +2,7 @@
 // the paper. Pure: observations in, comparisons out.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 #include "millrace/report/comparison/comparison.h"
 

@@ -2,7 +2,7 @@
 // UDispatch+ paper. Pure.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/simulation/newborn_threads.h"
 #include "millrace/report/plot/plots.h"
 

@@ -2,7 +2,7 @@
 // with the report. Pure.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/report/comparison/comparison.h"
 
 #include <compare>

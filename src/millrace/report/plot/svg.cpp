@@ -1,6 +1,6 @@
 #include "millrace/report/plot/svg.h"
 
-#include "millrace/base/escaped_markup.h"
+#include "millrace/base/text/escaped_markup.h"
 
 #include <algorithm>
 #include <cmath>

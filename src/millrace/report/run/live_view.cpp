@@ -1,7 +1,7 @@
 #include "millrace/report/run/live_view.h"
 
-#include "millrace/base/printable.h"
-#include "millrace/base/progress_line.h"
+#include "millrace/base/options/progress_line.h"
+#include "millrace/base/text/printable.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include "millrace/report/run/run_page.h"
 
-#include "millrace/base/byte_count.h"
-#include "millrace/base/counted.h"
-#include "millrace/base/escaped_markup.h"
+#include "millrace/base/numbers/counted.h"
+#include "millrace/base/text/byte_count.h"
+#include "millrace/base/text/escaped_markup.h"
 #include "millrace/report/plot/page.h"
 #include "millrace/report/plot/plots.h"
 #include "millrace/report/run/run_plots.h"

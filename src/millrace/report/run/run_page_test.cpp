@@ -1,4 +1,4 @@
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/report/run/run_page.h"
 #include "millrace/report/run/run_plots.h"
 #include "millrace/report/run/structure_picture.h"

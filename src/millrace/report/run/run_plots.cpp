@@ -1,6 +1,6 @@
 #include "millrace/report/run/run_plots.h"
 
-#include "millrace/base/counted.h"
+#include "millrace/base/numbers/counted.h"
 #include "millrace/report/plot/plots.h"
 #include "millrace/report/plot/svg.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/report/run/structure_picture.h"
 
-#include "millrace/base/escaped_markup.h"
+#include "millrace/base/text/escaped_markup.h"
 #include "millrace/report/plot/plots.h"
 #include "millrace/report/plot/svg.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/report/study/evidence.h"
 
-#include "millrace/base/counted.h"
+#include "millrace/base/numbers/counted.h"
 
 #include <fmt/format.h>
 

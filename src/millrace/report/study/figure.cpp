@@ -1,6 +1,6 @@
 #include "millrace/report/study/figure.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/image/pipeline/presets.h"
 
 #include <algorithm>

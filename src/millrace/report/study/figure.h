@@ -1,7 +1,7 @@
 // The figures that `millrace study` reproduces, and the measurements for each. Pure.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/layout/schedule.h"
 #include "millrace/machine/report/machine_report.h"
 

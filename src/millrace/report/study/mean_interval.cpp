@@ -1,6 +1,6 @@
 #include "millrace/report/study/mean_interval.h"
 
-#include "millrace/base/student_t.h"
+#include "millrace/base/numbers/student_t.h"
 #include "millrace/placement/trials/paired_gain.h"
 
 #include <algorithm>

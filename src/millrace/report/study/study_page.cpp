@@ -1,6 +1,6 @@
 #include "millrace/report/study/study_page.h"
 
-#include "millrace/base/escaped_markup.h"
+#include "millrace/base/text/escaped_markup.h"
 #include "millrace/report/plot/page.h"
 #include "millrace/report/plot/plots.h"
 #include "millrace/report/study/findings.h"

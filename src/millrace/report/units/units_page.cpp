@@ -1,8 +1,8 @@
 #include "millrace/report/units/units_page.h"
 
-#include "millrace/base/counted.h"
-#include "millrace/base/escaped_markup.h"
-#include "millrace/base/printable.h"
+#include "millrace/base/numbers/counted.h"
+#include "millrace/base/text/escaped_markup.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/processor/demand.h"
 #include "millrace/placement/daemon/reply_members.h"

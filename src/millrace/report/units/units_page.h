@@ -1,7 +1,7 @@
 // The page of a daemon: its programs, the units that their threads use, their placement and the reasons.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <string>
 

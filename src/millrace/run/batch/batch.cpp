@@ -1,8 +1,8 @@
 #include "millrace/run/batch/batch.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/counted.h"
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/without_exceptions.h"
+#include "millrace/base/numbers/counted.h"
 #include "millrace/run/batch/run_memory.h"
 #include "millrace/run/video/codec_threads.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/run/batch/batch.h"
 

@@ -1,10 +1,10 @@
 #include "millrace/run/batch/job_file.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
-#include "millrace/base/take_word.h"
-#include "millrace/base/toml_document.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/whole_file.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
+#include "millrace/base/text/take_word.h"
+#include "millrace/base/text/toml_document.h"
 
 #include <algorithm>
 #include <cstdint>

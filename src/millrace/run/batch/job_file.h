@@ -10,7 +10,7 @@
 //   crf = 20
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <map>
 #include <span>

@@ -1,8 +1,8 @@
 #include "millrace/run/batch/job_names.h"
 
-#include "millrace/base/descriptor_name.h"
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
+#include "millrace/base/descriptor/descriptor_name.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
 #include "millrace/video/sequence_writer.h"
 #include "millrace/video/test_source.h"
 

@@ -1,9 +1,9 @@
 // Names of the inputs and outputs of a batch.
 #pragma once
 
-#include "millrace/base/check_outputs.h"
-#include "millrace/base/overwrite.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/file/check_outputs.h"
+#include "millrace/base/file/overwrite.h"
 
 #include <cstddef>
 #include <span>

@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/run/batch/job_names.h"
 
 #include <filesystem>

@@ -1,13 +1,13 @@
 #include "millrace/run/batch/kept_record.h"
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/file_lock.h"
-#include "millrace/base/full_transfer.h"
-#include "millrace/base/input_file.h"
-#include "millrace/base/json_text.h"
-#include "millrace/base/pending_file.h"
-#include "millrace/base/printable.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/descriptor/full_transfer.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/file/file_lock.h"
+#include "millrace/base/file/input_file.h"
+#include "millrace/base/file/pending_file.h"
+#include "millrace/base/text/json_text.h"
+#include "millrace/base/text/printable.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // KeptRecord: a file next to the outputs that records finished jobs, so that later batches can skip them.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <filesystem>

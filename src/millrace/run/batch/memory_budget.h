@@ -1,7 +1,7 @@
 // MemoryBudget: divides memory among jobs, first come, first served.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <condition_variable>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "millrace/run/batch/run_memory.h"
 
-#include "millrace/base/large_memory.h"
+#include "millrace/base/process/large_memory.h"
 #include "millrace/run/video/frame_batch_size.h"
 #include "millrace/video/overlap/frame_queue.h"
 

@@ -1,7 +1,7 @@
 #include "millrace/run/compare/adaptive_comparison.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/median.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/numbers/median.h"
 #include "millrace/image/adapt/adaptive_scheduler.h"
 #include "millrace/image/layout/default_schedule.h"
 #include "millrace/image/pipeline/parameter_timeline.h"

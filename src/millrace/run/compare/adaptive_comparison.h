@@ -1,7 +1,7 @@
 // Measures how close the adaptive scheduler comes to the best static schedule, and how soon.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/layout/schedule.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/run/compare/static_schedules.h"

@@ -1,7 +1,7 @@
 // A stream of in-memory frames on its own thread, for comparing schedules without I/O.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/video/frame/frame.h"

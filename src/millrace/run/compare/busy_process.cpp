@@ -1,6 +1,6 @@
 #include "millrace/run/compare/busy_process.h"
 
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
 #include "millrace/machine/thread/thread_affinity.h"
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // A process that keeps one of the given CPUs busy, as a noisy neighbour for measurements.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 
 #include <utility>

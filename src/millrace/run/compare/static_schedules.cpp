@@ -1,7 +1,7 @@
 #include "millrace/run/compare/static_schedules.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/median.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/numbers/median.h"
 
 #include <algorithm>
 #include <array>

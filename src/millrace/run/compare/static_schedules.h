@@ -1,7 +1,7 @@
 // Times fixed schedules and finds the best one of a search space.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/adapt/schedule_space.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/run/compare/bench_stream.h"

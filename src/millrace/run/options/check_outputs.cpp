@@ -1,6 +1,6 @@
 #include "millrace/run/options/check_outputs.h"
 
-#include "millrace/base/in_quotes.h"
+#include "millrace/base/text/in_quotes.h"
 #include "millrace/video/sequence_writer.h"
 #include "millrace/video/writer.h"
 

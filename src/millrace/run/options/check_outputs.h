@@ -1,7 +1,7 @@
 // Checks the files that a run will write.
 #pragma once
 
-#include "millrace/base/check_outputs.h"
+#include "millrace/base/file/check_outputs.h"
 #include "millrace/run/options/run_options.h"
 
 #include <string>

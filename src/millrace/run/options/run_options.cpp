@@ -1,7 +1,7 @@
 #include "millrace/run/options/run_options.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/image/layout/default_schedule.h"
 #include "millrace/run/options/check_threads.h"
 #include "millrace/video/frame/clip_time.h"

@@ -1,9 +1,9 @@
 #include "millrace/run/options/run_report.h"
 
-#include "millrace/base/counted.h"
-#include "millrace/base/median.h"
-#include "millrace/base/printable.h"
-#include "millrace/base/system_file.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/numbers/counted.h"
+#include "millrace/base/numbers/median.h"
+#include "millrace/base/text/printable.h"
 #include "millrace/run/options/recording_json.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #include "millrace/run/video/cpu_use.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/counted.h"
-#include "millrace/base/parse_number.h"
-#include "millrace/base/system_file.h"
-#include "millrace/base/take_word.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/file/system_file.h"
+#include "millrace/base/numbers/counted.h"
+#include "millrace/base/text/parse_number.h"
+#include "millrace/base/text/take_word.h"
 
 #include <algorithm>
 #include <filesystem>

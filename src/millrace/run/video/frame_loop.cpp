@@ -1,7 +1,7 @@
 #include "millrace/run/video/frame_loop.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/counted.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/numbers/counted.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/run/video/cpu_use.h"
 #include "millrace/run/video/frame_views.h"

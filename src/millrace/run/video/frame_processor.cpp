@@ -1,6 +1,6 @@
 #include "millrace/run/video/frame_processor.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/run/video/frame_views.h"
 #include "millrace/video/frame/frame_pool.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/run/video/frame_times.h"
 #include "millrace/run/video/run_trace.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/run/video/frame_window.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 
 #include <algorithm>
 #include <utility>

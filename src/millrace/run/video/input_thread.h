@@ -2,7 +2,7 @@
 // else.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/pool/function_ref.h"
 

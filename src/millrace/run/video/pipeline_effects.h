@@ -1,7 +1,7 @@
 // Effects of a pipeline on a video's interlaced fields and metadata.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/video/frame/frame.h"
 

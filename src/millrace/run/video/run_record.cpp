@@ -1,6 +1,6 @@
 #include "millrace/run/video/run_record.h"
 
-#include "millrace/base/counted.h"
+#include "millrace/base/numbers/counted.h"
 #include "millrace/run/video/bottleneck_share.h"
 
 #include <algorithm>

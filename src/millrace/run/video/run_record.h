@@ -1,7 +1,7 @@
 // RunRecord: results and measurements of a run.
 #pragma once
 
-#include "millrace/base/histogram.h"
+#include "millrace/base/numbers/histogram.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/kernel/kernel_library.h"
 #include "millrace/run/video/cpu_use.h"

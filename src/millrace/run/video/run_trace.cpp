@@ -1,7 +1,7 @@
 #include "millrace/run/video/run_trace.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/json_text.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/text/json_text.h"
 
 #include <algorithm>
 #include <iterator>

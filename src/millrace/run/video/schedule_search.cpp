@@ -1,6 +1,6 @@
 #include "millrace/run/video/schedule_search.h"
 
-#include "millrace/base/counted.h"
+#include "millrace/base/numbers/counted.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/machine/report/processor_key.h"
 #include "millrace/run/video/bottleneck_share.h"

@@ -1,6 +1,6 @@
 #include "millrace/run/video/second_input.h"
 
-#include "millrace/base/counted.h"
+#include "millrace/base/numbers/counted.h"
 
 #include <algorithm>
 #include <string_view>

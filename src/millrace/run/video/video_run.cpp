@@ -1,6 +1,6 @@
 #include "millrace/run/video/video_run.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/run/video/frame_loop.h"
 
 #include <algorithm>

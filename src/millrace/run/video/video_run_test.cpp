@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/run/video/video_run_testing.h"
 #include "millrace/video/reader.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/machine/processor/isa.h"
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/video_run_testing.h"

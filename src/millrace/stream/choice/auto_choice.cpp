@@ -1,6 +1,6 @@
 #include "millrace/stream/choice/auto_choice.h"
 
-#include "millrace/base/median.h"
+#include "millrace/base/numbers/median.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/pipeline/recorded_run.h"
 #include "millrace/model/prediction/prediction.h"

@@ -2,7 +2,7 @@
 // takes the measurements of each phase and returns the next one. See README.md.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 #include "millrace/model/prediction/ordered_tail.h"
 #include "millrace/stream/run/run_options.h"

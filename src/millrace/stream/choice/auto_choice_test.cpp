@@ -1,5 +1,5 @@
 // The decisions of `auto` on simulated streams.
-#include "millrace/base/release_only_testing.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/pipeline/recorded_calls.h"
 #include "millrace/model/simulation/simulation.h"

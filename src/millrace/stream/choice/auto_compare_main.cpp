@@ -6,8 +6,8 @@
 // three with the best medians, and `stealing` with 10 tokens per thread, then alternate with `auto`. Ratios
 // are taken within a round, so that other load on the machine affects both. The runtime counts the maximum
 // number of items in flight: every source item counts as one byte.
-#include "millrace/base/clock.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/text/parse_number.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
 

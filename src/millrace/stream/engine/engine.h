@@ -6,8 +6,8 @@
 // drains and ends in every case.
 #pragma once
 
-#include "millrace/base/clock.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/engine/stage_meter.h"
 #include "millrace/stream/item/aligned_memory.h"
 #include "millrace/stream/item/token.h"

@@ -1,8 +1,8 @@
 // StageMeter: one thread's measurements of one stage.
 #pragma once
 
-#include "millrace/base/clock.h"
-#include "millrace/base/histogram.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/numbers/histogram.h"
 #include "millrace/stream/engine/counter.h"
 
 #include <algorithm>

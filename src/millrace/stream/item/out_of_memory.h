@@ -1,7 +1,7 @@
 // The error of a run that ran out of memory.
 #pragma once
 
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/without_exceptions.h"
 
 namespace millrace::stream {
 

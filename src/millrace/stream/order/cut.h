@@ -1,7 +1,7 @@
 // Cut: marks the item after which a stream ends early.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/item/token.h"
 
 #include <atomic>

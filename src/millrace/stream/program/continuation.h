@@ -1,7 +1,7 @@
 // Continuation: resumes an item that waits for something outside the process.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/program/wait.h"
 

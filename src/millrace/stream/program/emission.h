@@ -1,8 +1,8 @@
 // Emission: the outputs of one call of a stage's function.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/item/out_of_memory.h"
 #include "millrace/stream/item/port.h"

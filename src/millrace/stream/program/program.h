@@ -1,7 +1,7 @@
 // Program: the type-erased stages of a stream, from the builder to the runtime.
 #pragma once
 
-#include "millrace/base/export.h"
+#include "millrace/base/error/export.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/program/emission.h"
 #include "millrace/stream/program/wait.h"

@@ -1,6 +1,6 @@
 #include "millrace/stream/program/wait.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/stream/item/out_of_memory.h"
 #include "millrace/stream/program/waits.h"
 

@@ -2,8 +2,8 @@
 // Users hold a Continuation (continuation.h), a typed handle to one of these.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/item/token.h"
 
 #include <cstdint>

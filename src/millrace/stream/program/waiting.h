@@ -6,7 +6,7 @@
 //   })
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/program/continuation.h"
 

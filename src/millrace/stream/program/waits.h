@@ -1,7 +1,7 @@
 // Waits: the items of a run that wait for something outside it without holding a thread.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/item/token.h"
 #include "millrace/stream/program/wait.h"
 

@@ -1,7 +1,7 @@
 // LiveReport: a snapshot of a running stream.
 #pragma once
 
-#include "millrace/base/export.h"
+#include "millrace/base/error/export.h"
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/run/run_report.h"
 

@@ -1,8 +1,8 @@
 // RunOptions: the strategy, threads and memory limits of a run.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
 
 #include <cstddef>
 #include <span>

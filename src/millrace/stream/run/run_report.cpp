@@ -1,6 +1,6 @@
 #include "millrace/stream/run/run_report.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 
 #include <algorithm>
 #include <array>

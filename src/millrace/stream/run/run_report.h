@@ -1,9 +1,9 @@
 // RunReport: what happened in each stage of a run.
 #pragma once
 
-#include "millrace/base/export.h"
-#include "millrace/base/histogram.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/export.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/numbers/histogram.h"
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/run/stage_options.h"
 

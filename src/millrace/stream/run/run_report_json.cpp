@@ -1,6 +1,6 @@
 #include "millrace/stream/run/run_report_json.h"
 
-#include "millrace/base/histogram_json.h"
+#include "millrace/base/numbers/histogram_json.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // BlockingLanes: the threads of stages declared as blocking.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/engine/engine.h"
 #include "millrace/stream/item/token_queue.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/stream/strategy/idle_workers.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/pool/futex.h"
 
 namespace millrace::stream {

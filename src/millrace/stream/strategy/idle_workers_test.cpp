@@ -1,4 +1,4 @@
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/stream/strategy/idle_workers.h"
 #include "millrace/stream/watchdog_testing.h"
 

@@ -2,7 +2,7 @@
 // them, like hand-built pipelines.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/engine/engine.h"
 #include "millrace/stream/strategy/segments.h"
 

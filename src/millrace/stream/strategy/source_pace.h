@@ -1,7 +1,7 @@
 // SourcePace: decides whether a worker keeps the source to itself.
 #pragma once
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "millrace/stream/strategy/stealing.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/error/clock.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/spin.h"
 #include "millrace/pool/worker_pool.h"

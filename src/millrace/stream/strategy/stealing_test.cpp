@@ -1,4 +1,4 @@
-#include "millrace/base/eventually_testing.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
 

@@ -1,7 +1,7 @@
 // The strategy `tbb`: the stages on oneTBB.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/stream/engine/engine.h"
 
 namespace millrace::stream {

@@ -1,8 +1,8 @@
 #include "millrace/tuning/profile/damaged_database.h"
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/full_transfer.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/descriptor/full_transfer.h"
+#include "millrace/base/error/system_reason.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "millrace/tuning/profile/private_database.h"
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/private_folder.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/file/private_folder.h"
 
 #include <fcntl.h>
 #include <tuple>

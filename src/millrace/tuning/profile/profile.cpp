@@ -1,6 +1,6 @@
 #include "millrace/tuning/profile/profile.h"
 
-#include "millrace/base/json_text.h"
+#include "millrace/base/text/json_text.h"
 
 #include <cmath>
 

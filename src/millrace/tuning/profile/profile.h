@@ -1,7 +1,7 @@
 // A profile: a plan remembered for a workload on a machine.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/tuning/space/space.h"
 #include "millrace/tuning/tuner/tuner.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/tuning/profile/profile_exchange.h"
 
-#include "millrace/base/printable.h"
+#include "millrace/base/text/printable.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/tuning/profile/profile_exchange.h"
 #include "millrace/tuning/profile/profile_folder.h"
 

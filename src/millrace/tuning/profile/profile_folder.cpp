@@ -1,7 +1,7 @@
 #include "millrace/tuning/profile/profile_folder.h"
 
-#include "millrace/base/private_folder.h"
-#include "millrace/base/whole_file.h"
+#include "millrace/base/file/private_folder.h"
+#include "millrace/base/file/whole_file.h"
 #include "millrace/tuning/profile/profile_exchange.h"
 
 #include <system_error>

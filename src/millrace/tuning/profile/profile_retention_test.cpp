@@ -1,5 +1,5 @@
 // Tests which profiles a store deletes, and that its file shrinks.
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/tuning/profile/profile_store.h"
 
 #include <memory>

@@ -1,9 +1,9 @@
 #include "millrace/tuning/profile/profile_store.h"
 
-#include "millrace/base/cache_folder.h"
-#include "millrace/base/descriptor.h"
-#include "millrace/base/file_lock.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/file/cache_folder.h"
+#include "millrace/base/file/file_lock.h"
 #include "millrace/tuning/profile/damaged_database.h"
 #include "millrace/tuning/profile/private_database.h"
 #include "millrace/tuning/profile/sqlite_statement.h"

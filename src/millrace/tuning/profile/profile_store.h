@@ -1,7 +1,7 @@
 // Profiles on disk: one SQLite file, shared by all processes of a user.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/tuning/profile/profile.h"
 #include "millrace/tuning/profile/profile_retention.h"
 

@@ -1,6 +1,6 @@
 // The time that a run waits for its profile: opening, querying and closing the store, as a run of 15 ms does
 // once.
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/tuning/profile/profile_store.h"
 
 #include <string>

@@ -1,6 +1,6 @@
 #include "millrace/tuning/record/decision_report.h"
 
-#include "millrace/base/counted.h"
+#include "millrace/base/numbers/counted.h"
 
 namespace millrace::tuning {
 

@@ -1,7 +1,7 @@
 // The search space: knobs with named values, and their valid combinations.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <functional>
 #include <optional>

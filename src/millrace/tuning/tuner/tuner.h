@@ -30,7 +30,7 @@
 // & Moulines 2011), would pay for changes that never come.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/tuning/estimate/change_detector.h"
 #include "millrace/tuning/estimate/cost_model.h"
 #include "millrace/tuning/estimate/noise_level.h"

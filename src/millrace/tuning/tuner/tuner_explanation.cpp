@@ -1,5 +1,5 @@
 // Explains the tuner's decisions, and produces the profile for the next run.
-#include "millrace/base/counted.h"
+#include "millrace/base/numbers/counted.h"
 #include "millrace/tuning/record/decision_report.h"
 #include "millrace/tuning/tuner/tuner.h"
 

@@ -1,7 +1,7 @@
 // The containers and codecs that millrace can write.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/frame/frame_writer.h"
 
 #include <span>

@@ -1,5 +1,5 @@
 // The versions of the codecs in use.
-#include "millrace/base/loaded_object.h"
+#include "millrace/base/process/loaded_object.h"
 #include "millrace/video/ffmpeg/linked_backend.h"
 
 #include <bit>

@@ -1,7 +1,7 @@
 // DecoderSession: an FFmpeg decoder whose packets are numbered.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/ffmpeg/demuxer.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"

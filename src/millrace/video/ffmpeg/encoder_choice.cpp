@@ -1,5 +1,5 @@
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/nearest_name.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/nearest_name.h"
 #include "millrace/video/coded/coded_kinds.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/ffmpeg_writer.h"

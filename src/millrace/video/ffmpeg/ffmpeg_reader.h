@@ -1,7 +1,7 @@
 // Reads every format that FFmpeg's libraries can read.
 #pragma once
 
-#include "millrace/base/input_file.h"
+#include "millrace/base/file/input_file.h"
 #include "millrace/video/ffmpeg_backend.h"
 #include "millrace/video/frame/frame_reader.h"
 

@@ -1,7 +1,7 @@
 // Encodes into .mp4, .mkv and similar files with FFmpeg's libraries.
 #pragma once
 
-#include "millrace/base/output_file.h"
+#include "millrace/base/file/output_file.h"
 #include "millrace/video/coded/encoder_choice.h"
 #include "millrace/video/frame/frame_writer.h"
 

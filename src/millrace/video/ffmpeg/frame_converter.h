@@ -1,7 +1,7 @@
 // FrameConverter: copies decoded pictures into frames and converts pixel formats that FrameFormat lacks.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/frame/orientation.h"

@@ -1,7 +1,7 @@
 // Wraps or converts our frames as FFmpeg pictures.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/frame/frame.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/video/ffmpeg/hidden_samples.h"
 
-#include "millrace/base/little_endian.h"
+#include "millrace/base/numbers/little_endian.h"
 
 #include <cstddef>
 #include <cstring>

@@ -1,7 +1,7 @@
 // InputBridge: supplies bytes to FFmpeg's demuxers.
 #pragma once
 
-#include "millrace/base/input_file.h"
+#include "millrace/base/file/input_file.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/transport_joints.h"
 

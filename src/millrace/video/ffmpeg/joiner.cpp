@@ -1,6 +1,6 @@
 // Joins encoded videos by packet copy.
-#include "millrace/base/input_file.h"
-#include "millrace/base/output_file.h"
+#include "millrace/base/file/input_file.h"
+#include "millrace/base/file/output_file.h"
 #include "millrace/video/coded/coded_kinds.h"
 #include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/demuxer.h"

@@ -1,6 +1,6 @@
 #include "millrace/video/ffmpeg/linked_backend.h"
 
-#include "millrace/base/export.h"
+#include "millrace/base/error/export.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/ffmpeg_reader.h"
 #include "millrace/video/ffmpeg/ffmpeg_writer.h"

@@ -1,7 +1,7 @@
 // Names what of a file's description its container did not keep: attachments, chapters, tags, dispositions.
 #pragma once
 
-#include "millrace/base/byte_stream.h"
+#include "millrace/base/descriptor/byte_stream.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 
 #include <cstdint>

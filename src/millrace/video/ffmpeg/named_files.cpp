@@ -1,7 +1,7 @@
 #include "millrace/video/ffmpeg/named_files.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/text/in_quotes.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // NamedFiles: restricts the files that a playlist, such as HLS, may open.
 #pragma once
 
-#include "millrace/base/input_file.h"
+#include "millrace/base/file/input_file.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/input_bridge.h"
 

@@ -1,7 +1,7 @@
 // OutputBridge: takes the bytes that FFmpeg's muxers write.
 #pragma once
 
-#include "millrace/base/output_file.h"
+#include "millrace/base/file/output_file.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/versions.h"
 

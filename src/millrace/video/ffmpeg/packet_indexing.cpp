@@ -1,5 +1,5 @@
 // Indexes the packets of a file.
-#include "millrace/base/input_file.h"
+#include "millrace/base/file/input_file.h"
 #include "millrace/video/ffmpeg/demuxer.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/linked_backend.h"

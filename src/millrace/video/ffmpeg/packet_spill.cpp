@@ -1,8 +1,8 @@
 #include "millrace/video/ffmpeg/packet_spill.h"
 
-#include "millrace/base/full_transfer.h"
-#include "millrace/base/pending_file.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/descriptor/full_transfer.h"
+#include "millrace/base/error/system_reason.h"
+#include "millrace/base/file/pending_file.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -5,8 +5,8 @@
 //   while (!spill.is_empty()) use(*spill.pop());
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/base/result.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 
 #include <cstddef>

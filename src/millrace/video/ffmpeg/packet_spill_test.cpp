@@ -1,5 +1,5 @@
-#include "millrace/base/scoped_variable_testing.h"
-#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/testing/scoped_variable_testing.h"
+#include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/packet_spill.h"
 

@@ -1,7 +1,7 @@
 // PictureDecoder: decodes the intact pictures of a video and records what was lost between them.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/ffmpeg/decoder_session.h"
 #include "millrace/video/ffmpeg/demuxer.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"

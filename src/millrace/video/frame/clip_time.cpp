@@ -1,7 +1,7 @@
 #include "millrace/video/frame/clip_time.h"
 
-#include "millrace/base/in_quotes.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/in_quotes.h"
+#include "millrace/base/text/parse_number.h"
 
 #include <optional>
 

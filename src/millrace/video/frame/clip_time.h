@@ -1,7 +1,7 @@
 // Parses times on the command line.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "millrace/video/frame/frame_pool.h"
 
-#include "millrace/base/large_memory.h"
+#include "millrace/base/process/large_memory.h"
 
 #include <algorithm>
 #include <cstdlib>

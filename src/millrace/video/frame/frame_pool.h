@@ -2,7 +2,7 @@
 // flight. The pool avoids returning memory to the system and faulting it in again.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/frame/frame.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // FrameReader: delivers the frames of a video in order.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/frame/frame.h"
 
 #include <cstdint>

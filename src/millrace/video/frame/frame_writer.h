@@ -1,8 +1,8 @@
 // FrameWriter: takes the frames of a video in order.
 #pragma once
 
-#include "millrace/base/overwrite.h"
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
+#include "millrace/base/file/overwrite.h"
 #include "millrace/video/frame/frame.h"
 #include "millrace/video/frame/written_as.h"
 

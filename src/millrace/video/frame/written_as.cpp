@@ -1,6 +1,6 @@
 #include "millrace/video/frame/written_as.h"
 
-#include "millrace/base/byte_count.h"
+#include "millrace/base/text/byte_count.h"
 
 namespace millrace::video {
 

@@ -1,7 +1,7 @@
 // FrameQueue: a bounded queue of frames between two threads. The end or an error follows the frames.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/frame/frame.h"
 
 #include <algorithm>

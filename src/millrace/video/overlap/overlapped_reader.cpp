@@ -1,7 +1,7 @@
 #include "millrace/video/overlap/overlapped_reader.h"
 
-#include "millrace/base/clock.h"
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/clock.h"
+#include "millrace/base/error/without_exceptions.h"
 
 namespace millrace::video {
 

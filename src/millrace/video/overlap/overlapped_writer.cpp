@@ -1,6 +1,6 @@
 #include "millrace/video/overlap/overlapped_writer.h"
 
-#include "millrace/base/without_exceptions.h"
+#include "millrace/base/error/without_exceptions.h"
 
 #include <utility>
 

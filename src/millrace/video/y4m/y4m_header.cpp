@@ -1,6 +1,6 @@
 #include "millrace/video/y4m/y4m_header.h"
 
-#include "millrace/base/parse_number.h"
+#include "millrace/base/text/parse_number.h"
 
 #include <optional>
 #include <utility>

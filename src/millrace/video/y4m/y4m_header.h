@@ -2,7 +2,7 @@
 // yuv4mpeg(5), with the names that FFmpeg and x264 use for colour range and for depths above 8 bits.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/video/frame/frame.h"
 
 #include <string>

@@ -1,7 +1,7 @@
 // Reads y4m from any byte source as a stream: never seeks, never holds more than one frame.
 #pragma once
 
-#include "millrace/base/byte_stream.h"
+#include "millrace/base/descriptor/byte_stream.h"
 #include "millrace/video/frame/frame_reader.h"
 
 #include <memory>

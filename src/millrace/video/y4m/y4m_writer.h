@@ -1,7 +1,7 @@
 // Writes y4m to a file or pipe.
 #pragma once
 
-#include "millrace/base/output_file.h"
+#include "millrace/base/file/output_file.h"
 #include "millrace/video/frame/frame_writer.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Compiles the kernels of all filters ahead of time; the build calls the kernel compiler for this.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/machine/processor/isa.h"
 
 #include <span>

@@ -1,7 +1,7 @@
 // Generates the machine code of one kernel.
 #pragma once
 
-#include "millrace/base/result.h"
+#include "millrace/base/error/result.h"
 #include "millrace/image/kernel/kernel_spec.h"
 #include "millrace/machine/processor/isa.h"
 

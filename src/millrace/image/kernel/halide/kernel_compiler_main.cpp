@@ -4,8 +4,8 @@
 //   millrace-kernel-compiler FOLDER ISA...        compiles the kernels of all filters, for the build
 //
 // millrace starts it the first way, with one end of a socket as its standard input and output.
-#include "millrace/base/descriptor.h"
-#include "millrace/base/full_transfer.h"
+#include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/descriptor/full_transfer.h"
 #include "millrace/image/kernel/compiler_message.h"
 #include "millrace/image/kernel/halide/built_in_compilation.h"
 #include "millrace/image/kernel/halide/compile_object.h"
