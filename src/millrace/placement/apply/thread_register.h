@@ -1,17 +1,17 @@
-// ThreadRegister: the threads of a program, their original and given states, and the policy they follow.
+// ThreadRegister: follows the threads of a program, and keeps each as the policy says.
 #pragma once
 
+#include "millrace/placement/apply/changes_by_others.h"
 #include "millrace/placement/apply/crowd_times.h"
 #include "millrace/placement/apply/inherited_settings.h"
 #include "millrace/placement/apply/journal.h"
-#include "millrace/placement/apply/mask_changes.h"
+#include "millrace/placement/apply/main_placement.h"
+#include "millrace/placement/apply/process_tree.h"
 #include "millrace/placement/apply/spawning_threads.h"
-#include "millrace/placement/apply/thread_changer.h"
+#include "millrace/placement/apply/thread_placer.h"
 #include "millrace/placement/apply/thread_times.h"
 #include "millrace/placement/policy/candidates.h"
-#include "millrace/placement/policy/load_gauge.h"
 #include "millrace/placement/policy/policy.h"
-#include "millrace/placement/policy/settling.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <cstdint>
@@ -21,9 +21,9 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
-#include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace millrace::placement {
 
@@ -50,22 +50,10 @@ struct ThreadIdentity {
   bool left_alone = false;   // it manages its own mask or class
 };
 
-// Applies the placement policy to every thread of the program by means of ThreadChanger. The watcher of the
-// program reports births and ends.
-//
-// Masks and the number of CPUs: programs derive the number of CPUs from the mask of the thread that asks;
-// usually main asks before it makes threads. So a main thread keeps its mask until its process has settled
-// or, if the policy says so, makes its first thread. A new thread would inherit the mask that millrace gave
-// its maker. If the policy gives it none, it gets the mask that its maker had before.
-//
-// The cost of a birth does not grow with the number of threads. Policies that look at all threads together
-// are called at births while there are few threads. Beyond crowd_size(), a new thread gets the class and
-// slice of the thread before it and the program's mask, and the policy is called at the next observation.
-//
-// If a thread's mask, class or slice is neither its original nor what it was given, the thread or another
-// program manages it. It is left alone from then on, and so are threads that inherit from it. If the kernel
-// changed the mask because the cpuset or the online CPUs changed, the thread is placed anew on the CPUs that
-// are open now.
+// Applies the placement policy to every thread of the program. The watcher of the program reports births and
+// ends. What is decided and done is elsewhere: which threads there are (ProcessTree), what each is given
+// (ThreadPlacer), when main is placed (MainPlacement), and whose a change is (ChangesByOthers). This class
+// joins them behind one lock and reads what the kernel tells of a birth.
 //
 // Thread-safe.
 class ThreadRegister {
@@ -167,91 +155,23 @@ class ThreadRegister {
   [[nodiscard]] std::vector<ThreadIdentity> identities() const;
 
  private:
-  struct Thread {
-    ChangedThread state;
-    int order = 0;
-    bool main = false;
-    std::string name;
-    ThreadPlan wanted;  // the policy's latest plan
-    bool new_born = true;
-    bool starting = false;  // about to start a program; keeps what it has until then
-    // It was seen with its maker's mask, which the shim puts back at the start of a process.
-    bool puts_back = false;
-    // When main was seen with the mask that it gets as it makes its first thread. Empty once that thread is
-    // seen.
-    std::optional<std::int64_t> in_place_ns;
-  };
-  struct Process {
-    int order = 0;
-    ProcessId id;
-    Original original;
-    bool alone = false;  // it began with a state that the program had chosen; so do its threads
-    std::map<pid_t, Thread> threads;
-    std::set<pid_t> left_alone;
-    std::int64_t last_birth_ns = 0;
-    machine::CpuSet open;                // the CPUs open to it, as last read; empty: not known
-    std::optional<std::int64_t> run_ns;  // of all its threads, at the last observation
-  };
-
-  [[nodiscard]] std::pair<Process*, Thread*> find(pid_t thread);
-  Thread& add(Process& process, Thread thread);
-  void forget(Process& process, std::map<pid_t, Thread>::iterator thread);
-  void forget_if_empty(pid_t process);
-  [[nodiscard]] std::size_t crowd_size() const;
-  [[nodiscard]] static LivingThread living(const Process& process, const Thread& thread);
-  [[nodiscard]] ThreadPlan kept_in_place(const Process& process, const Thread& thread, ThreadPlan plan) const;
-  [[nodiscard]] std::vector<ThreadPlan> plans_by(const Policy& policy,
-                                                 std::vector<std::pair<Process*, Thread*>>& threads,
-                                                 const Process* maker = nullptr);
-  [[nodiscard]] std::optional<std::vector<double>> look_at_load();
-  void read_load();
-  void note_ready(const machine::CpuSet& mask);
-  void take_over_own(const Process& process, Thread& thread);
-  [[nodiscard]] bool looks_after_itself(Process& process, Thread& thread);
-  [[nodiscard]] bool changed_by_kernel(Process& process, Thread& thread, const Original& now);
-  void take_kernels(const Process& process, Thread& thread, const machine::CpuSet& mask);
-  [[nodiscard]] bool forgotten_by_kernel(Process& process);
-  void note_open(Process& process, const machine::CpuSet& open);
-  bool find_open();
-  void settle_mask(pid_t thread, const machine::CpuSet& open, Original& now) const;
-  void explain_mask(Process& process, pid_t thread, Original& now);
-  void forget_spawning();
-  void place_newcomer(Process& process, Thread& thread);
+  FollowedThread& add(FollowedProcess& process, FollowedThread thread);
+  void forget(pid_t thread);
+  void forget_times(pid_t thread);
   void follow_policy();
-  void give(Process& process, Thread& thread, const ThreadPlan& wanted);
-  void leave_alone(Process& process, Thread& thread);
-  void find_executed(Process& process, const Thread& last);
-  void find_changed_by_others();
+  void place_newcomer(FollowedProcess& process, FollowedThread& thread);
+  void find_executed(FollowedProcess& process, const FollowedThread& last);
 
   mutable std::mutex mutex_;
-  MachineState machine_state_;
-  Policy policy_;
   Journal* journal_;
-  std::map<pid_t, Process> processes_;
-  std::unordered_map<pid_t, pid_t> owner_;  // process of each thread
-  ThreadChanger changer_;
+  ProcessTree tree_;
+  MainPlacement main_;
+  ChangesByOthers others_;
+  ThreadPlacer placer_;
   ThreadTimes times_;
   CrowdTimes crowds_;
-  std::optional<Original> program_original_;  // of the first process
-  machine::CpuSet given_at_start_;            // the program may use this, as far as it is open
-  machine::CpuSet program_open_;  // the CPUs open to the first process, as last read; empty: not known
-  std::function<machine::CpuSet(pid_t)> open_to_;
-  std::function<machine::CpuSet(pid_t)> whole_mask_;
-  KernelMasks kernel_masks_ = kernel_masks();
-  std::optional<LoadGauge> gauge_;
-  machine::CpuSet laid_main_;            // the latest mask that main was told to take
-  std::set<std::string> laid_for_main_;  // all masks that main was told to take
-  std::function<void(const machine::CpuSet&, const machine::CpuSet&)> on_mask_;
   std::function<bool(const machine::CpuSet&)> is_chosen_;
-  SpawningThreads* spawning_ = nullptr;
-  ThreadPlan newest_plan_;
-  bool to_be_planned_ = false;  // there are new threads that the policy was not called for
   RegisterCounts counts_;
-  int births_ = 0;
-  int alive_ = 0;
-  std::int64_t last_birth_ns_ = 0;
-  int next_thread_ = 0;
-  int next_process_ = 0;
   Activity activity_;
   bool crowd_changed_ = false;  // a thread began or ended since the last observation
   bool restored_ = false;
