@@ -13,7 +13,7 @@ namespace millrace::video {
 
 struct IndexedPacket {
   std::optional<std::int64_t> shown;  // in units of the time base
-  bool key = false;                   // decoding may begin here, according to the file
+  bool key = false;                   // decoding may begin here; not at a gradual refresh
   bool discarded = false;             // decoded but not shown
 };
 

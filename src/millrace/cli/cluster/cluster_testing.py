@@ -31,6 +31,7 @@ KINDS = {
     "closed": "-c:v libx264 -preset ultrafast -g 12 -bf 2 -flags +cgop -x264-params scenecut=0:open-gop=0",
     "open": "-c:v libx264 -preset veryfast -g 12 -bf 3 -x264-params open-gop=1:scenecut=0",
     "refresh": "-c:v libx264 -preset veryfast -g 12 -bf 0 -x264-params intra-refresh=1:scenecut=0",
+    "refresh_pyramid": "-s 64x48 -c:v libx264 -g 30 -bf 3 -x264-params intra-refresh=1:b-pyramid=normal:scenecut=0",
     "one_key": "-c:v libx264 -preset ultrafast -g 9999 -bf 2 -x264-params scenecut=0:keyint=infinite",
     "open_h265": "-c:v libx265 -preset ultrafast -x265-params log-level=none:keyint=12:min-keyint=12:open-gop=1",
     "mpeg2": "-c:v mpeg2video -g 12 -bf 2",

@@ -1,6 +1,7 @@
 #include "millrace/video/ffmpeg/demuxer.h"
 
 #include "millrace/video/coded/loop_count.h"
+#include "millrace/video/ffmpeg/entry_packets.h"
 #include "millrace/video/ffmpeg/ffv1_checksum.h"
 #include "millrace/video/ffmpeg/matroska_size.h"
 
@@ -161,7 +162,8 @@ bool Demuxer::seek(std::int64_t time) {
     return false;
   }
   if (finds_key_before(time)) return true;
-  // A container without an index is searched by its clock, so the search may end between two keyframes.
+  // A container without an index is searched by its clock, so the search may end between two keyframes. Not
+  // every keyframe of an index is an entry.
   const std::int64_t begin = first_time_.value_or(time);
   std::int64_t back =
       std::max<std::int64_t>(1, av_rescale_q(AV_TIME_BASE / 2, AV_TIME_BASE_Q, stream_->time_base));
@@ -179,7 +181,7 @@ bool Demuxer::seek_container(std::int64_t time) {
   return true;
 }
 
-// Reads ahead to the next keyframe, if it is shown at `time` or before. Otherwise returns false, at any
+// Reads ahead to the next entry, if it is shown at `time` or before. Otherwise returns false, at any
 // position.
 bool Demuxer::finds_key_before(std::int64_t time) {
   for (;;) {
@@ -190,7 +192,7 @@ bool Demuxer::finds_key_before(std::int64_t time) {
     const AVPacket& packet = *last.packet;
     const std::int64_t decoded = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
     const std::int64_t shown = latest_shown(packet);
-    if ((packet.flags & AV_PKT_FLAG_KEY) != 0 && shown != AV_NOPTS_VALUE && shown <= time) return true;
+    if (shown != AV_NOPTS_VALUE && shown <= time && is_entry(packet, *stream_->codecpar)) return true;
     if (decoded != AV_NOPTS_VALUE && decoded > time) return false;
   }
 }
@@ -270,7 +272,7 @@ bool Demuxer::read_through(std::int64_t time) {
     const std::int64_t shown = latest_shown(packet);
     if (decoded != AV_NOPTS_VALUE && decoded > time) break;
     bytes += static_cast<std::size_t>(packet.size);
-    if ((packet.flags & AV_PKT_FLAG_KEY) == 0 || shown == AV_NOPTS_VALUE || shown > time) continue;
+    if (shown == AV_NOPTS_VALUE || shown > time || !is_entry(packet, *stream_->codecpar)) continue;
     bytes = static_cast<std::size_t>(packet.size);
     ahead_.erase(ahead_.begin(), ahead_.end() - 1);
   }

@@ -36,8 +36,8 @@ class Demuxer {
   // Returns the next packet of the video, even if it is damaged.
   [[nodiscard]] Read read();
 
-  // Seeks to a keyframe that is shown at `time` or before, in units of the stream, according to the file; to
-  // the start if there is none. Returns false, with nothing changed, if that is impossible.
+  // Seeks to an entry (see entry_packets.h) that is shown at `time` or before, in units of the stream; to the
+  // start if there is none. Returns false, with nothing changed, if that is impossible.
   [[nodiscard]] bool seek(std::int64_t time);
   // Estimates the number of video packets from the part read so far. Interlaced H.264 may have two packets
   // per frame. None for pipes, for files that grew since they were opened, and after seek().

@@ -1,6 +1,7 @@
 // Indexes the packets of a file.
 #include "millrace/base/file/input_file.h"
 #include "millrace/video/ffmpeg/demuxer.h"
+#include "millrace/video/ffmpeg/entry_packets.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/linked_backend.h"
 
@@ -24,7 +25,7 @@ Result<PacketIndex> LinkedBackend::index_packets(const std::string& file, const 
     const AVPacket& packet = *read.packet;
     const bool known = packet.pts != AV_NOPTS_VALUE && !(*demuxer)->is_elementary();
     index.packets.push_back({.shown = known ? std::optional(packet.pts) : std::nullopt,
-                             .key = (packet.flags & AV_PKT_FLAG_KEY) != 0,
+                             .key = is_entry(packet, *(*demuxer)->stream().codecpar),
                              .discarded = (packet.flags & AV_PKT_FLAG_DISCARD) != 0});
   }
 }
