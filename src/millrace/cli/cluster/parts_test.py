@@ -141,7 +141,7 @@ class Parts(Case):
                 ("damaged", 1, ["chunk", self.folder / "broken.json", "0", "-o", self.parts]),
                 ("was made by millrace 9.9.9", 2, ["chunk", self.folder / "other.json", "0", "-o", self.parts]),
                 ("there is no chunk 77", 2, ["chunk", self.plan, "77", "-o", self.parts]),
-                ("missing", 1, ["join", self.plan, self.parts, "-o", self.folder / "out.mkv"]),
+                ("missing", 3, ["join", self.plan, self.parts, "-o", self.folder / "out.mkv"]),
                 ("is both INPUT and --json", 2, ["chunk", self.plan, "0", "-o", self.parts, "--json", closed]),
                 ("is both PLAN and --json", 2, ["chunk", self.plan, "0", "-o", self.parts, "--json", self.plan]),
                 ("is both PLAN and --json", 2, ["chunk", self.plan, "0", "-o", self.parts, "--json", self.plan, "-y"]),
