@@ -1,5 +1,5 @@
-// `millrace split` and `millrace node`: a live split, which spreads a pipeline over several machines if one is
-// too slow for the stream.
+// `millrace split` and `millrace node`: a live split, which spreads a pipeline over several machines if one
+// is too slow for the stream.
 #pragma once
 
 #include "millrace/cli/command/command.h"

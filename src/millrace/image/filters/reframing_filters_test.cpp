@@ -44,8 +44,7 @@ TEST(CropAt, KeepsThePartThatIsNamed) {
   EXPECT_EQ(apply_filter("crop_at", {0, 0, 3, 3}, one_to_nine), one_to_nine);
   for (const ParameterValues& outside :
        std::vector<ParameterValues>{{1, 0, 3, 3}, {0, 3, 1, 1}, {3, 0, 1, 1}}) {
-    EXPECT_THAT(refusal("crop_at", outside, gray({3, 3})),
-                testing::HasSubstr("lies outside a 3x3 frame"));
+    EXPECT_THAT(refusal("crop_at", outside, gray({3, 3})), testing::HasSubstr("lies outside a 3x3 frame"));
   }
 }
 

@@ -17,8 +17,9 @@ namespace {
 constexpr int not_found = 127;
 constexpr int not_executable = 126;
 
-// Variables by which systemd tells a process that it is meant: the value is its number.
-constexpr std::array<std::string_view, 3> names_of_meant = {
+// Variables that name a process by its ID. A process ignores them if the ID is not its own
+// (sd_listen_fds(3)).
+constexpr std::array<std::string_view, 3> process_variables = {
     "LISTEN_PID=", "WATCHDOG_PID=", "SYSTEMD_EXEC_PID="};
 
 // Everything that the new process needs. It is made before the fork, because the child must not allocate.
@@ -27,9 +28,9 @@ struct Prepared {
   std::vector<char*> environment;
 };
 
-// Returns the name in `entry` if the variable means process `process`; "" otherwise.
-std::string_view name_if_meant(std::string_view entry, pid_t process) {
-  for (const std::string_view name : names_of_meant) {
+// Returns the variable's name, with "=", if `entry` names `process`; "" otherwise.
+std::string_view variable_naming(std::string_view entry, pid_t process) {
+  for (const std::string_view name : process_variables) {
     if (!entry.starts_with(name)) continue;
     const std::string_view value = entry.substr(name.size());
     pid_t number = 0;
@@ -39,17 +40,17 @@ std::string_view name_if_meant(std::string_view entry, pid_t process) {
   return "";
 }
 
-// Lets the variables that mean `maker` mean this process. Allocates nothing. The texts live as long as this
+// Makes the variables that name `maker` name this process. Allocates nothing. The texts live as long as this
 // object.
-class MeantVariables {
+class RenamedProcess {
  public:
-  MeantVariables(std::vector<char*>& environment, pid_t maker) {
+  RenamedProcess(std::vector<char*>& environment, pid_t maker) {
     std::size_t used = 0;
     bool has_sockets = false;
     for (char*& entry : environment) {
-      const std::string_view name = entry == nullptr ? "" : name_if_meant(entry, maker);
+      const std::string_view name = entry == nullptr ? "" : variable_naming(entry, maker);
       if (name.empty() || used == texts_.size()) continue;
-      has_sockets = has_sockets || name == names_of_meant.front();
+      has_sockets = has_sockets || name == process_variables.front();
       std::array<char, 32>& text = texts_[used++];
       name.copy(text.data(), name.size());
       *std::to_chars(text.data() + name.size(), text.data() + text.size() - 1, getpid()).ptr = '\0';
@@ -63,7 +64,7 @@ class MeantVariables {
   }
 
  private:
-  std::array<std::array<char, 32>, names_of_meant.size()> texts_{};
+  std::array<std::array<char, 32>, process_variables.size()> texts_{};
 };
 
 Prepared prepare(const LaunchSettings& settings) {
@@ -101,7 +102,7 @@ Prepared prepare(const LaunchSettings& settings) {
   settings.ignored_signals.restore();
   state.take_over(maker);
   sigprocmask(SIG_SETMASK, &settings.blocked_signals, nullptr);
-  const MeantVariables meant(prepared.environment, maker);
+  const RenamedProcess renamed(prepared.environment, maker);
   execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment.data());
   const int reason = errno;
   // If this write fails, the exit code still tells the reason.

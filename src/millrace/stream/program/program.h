@@ -76,8 +76,8 @@ struct Stage {
   // Destination of outputs that are not sent to a port, always a later stage. stages.size() after the last
   // stage.
   std::uint32_t next = 0;
-  // Set by Program::order_stages(). Items enter in order, and if `kind` is serial_in_order, that is all there
-  // is to it. Others enter in order because their calls may wait for room, see README.md.
+  // Set by Program::order_stages(). Items enter in order: if `kind` is serial_in_order, because the user
+  // asked for it; otherwise because calls may wait for room, see README.md.
   bool in_order = false;
   // Number of in-order stages before this one. A token at a stage with ordinal n has passed, or been passed
   // over by, the first n of them.

@@ -1,5 +1,6 @@
 #include "millrace/video/ffmpeg/lost_description.h"
 
+#include "millrace/base/numbers/counted.h"
 #include "millrace/video/ffmpeg/lasting_tags.h"
 
 #include <algorithm>
@@ -172,8 +173,7 @@ std::vector<std::string> lost_description(const AVFormatContext& muxer, RandomBy
       add(fmt::format("the disposition {} of {}", fmt::join(marks, "+"), name->second));
   }
   if (written->nb_chapters < muxer.nb_chapters) {
-    const unsigned count = muxer.nb_chapters - written->nb_chapters;
-    add(fmt::format("{} chapter{}", count, count == 1 ? "" : "s"));
+    add(counted(muxer.nb_chapters - written->nb_chapters, "chapter"));
   }
   std::vector<std::string> of_chapters;
   for (unsigned i = 0; i < std::min(written->nb_chapters, muxer.nb_chapters); ++i)

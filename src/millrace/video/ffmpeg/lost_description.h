@@ -1,4 +1,5 @@
-// Names what of a file's description its container did not keep: attachments, chapters, tags, dispositions.
+// Names the parts of a file's description that its container did not keep: attachments, chapters, tags,
+// dispositions.
 #pragma once
 
 #include "millrace/base/descriptor/byte_stream.h"

@@ -34,7 +34,7 @@ std::uint32_t tag_for(const AVOutputFormat& container, const AVCodecParameters& 
   return 0;
 }
 
-// Whether the first packet after a start decodes to nothing, and is there for the second.
+// Whether the first packet after a start decodes to nothing, and only prepares the second.
 bool first_is_silent(const AVCodecParameters& codec) { return codec.codec_id == AV_CODEC_ID_VORBIS; }
 
 bool is_opus(const AVCodecParameters& codec) {
@@ -140,7 +140,7 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
     if (stream.main) {
       frames = avformat_new_stream(&muxer, nullptr);
       if (frames == nullptr) return nullptr;
-      // The tags of a cover tell the kind of picture, which the video is no more.
+      // The tags of a cover tell the kind of picture, but the video is no cover.
       if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) == 0) names_[frames->index] = stream.name();
       // Cover art that is processed together with its song becomes a video of one frame.
       frames->disposition = stream.disposition & ~AV_DISPOSITION_ATTACHED_PIC;

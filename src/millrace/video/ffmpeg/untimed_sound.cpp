@@ -46,7 +46,7 @@ std::vector<std::uint8_t> silent_sample(AVCodecID codec) {
 std::optional<UntimedSound> UntimedSound::in(const AVFormatContext& muxer, const AVCodecParameters& codec,
                                              AVRational precision) {
   if (!stores_no_times(muxer, codec)) return std::nullopt;
-  // Recorders give times that vary a little around the true ones. 10 ms are heard by nobody.
+  // Recorders give times that vary a little around the true ones. Nobody hears 10 ms.
   const std::int64_t unheard = codec.sample_rate / 100;
   const std::int64_t rounding = precision.num > 0 && precision.den > 0
                                     ? av_rescale_q(1, precision, {1, codec.sample_rate}) + 1

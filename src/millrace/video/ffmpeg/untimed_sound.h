@@ -27,7 +27,7 @@ class UntimedSound {
   [[nodiscard]] static std::optional<UntimedSound> in(const AVFormatContext& muxer,
                                                       const AVCodecParameters& codec, AVRational precision);
 
-  // Decides where the next packet goes. Differences that nobody hears, such as those by rounded times, stay.
+  // Decides where the next packet goes. Inaudible differences, such as those from rounded times, stay.
   [[nodiscard]] Step place(std::int64_t time, std::int64_t samples);
   [[nodiscard]] std::vector<std::uint8_t> silence(std::int64_t samples) const;
 
