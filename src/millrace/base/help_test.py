@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import unittest
 
 PROGRAM = sys.argv[1]
@@ -47,16 +48,18 @@ def on_terminal(columns, **changes):
     """Return what --help prints on a terminal of this width."""
     main, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen([PROGRAM, "--help"], stdout=other, stdin=subprocess.DEVNULL, env=environment(**changes)):
-        os.close(other)
+    # The kernel may drop what is unread when the last writer closes a terminal: keep it open, and mark the end.
+    end = b"\0"
+    with subprocess.Popen([PROGRAM, "--help"], stdout=other, stdin=subprocess.DEVNULL, env=environment(**changes)) as process:
+        marker = threading.Thread(target=lambda: (process.wait(), os.write(other, end)))
+        marker.start()
         text = b""
-        try:
-            while piece := os.read(main, 65536):
-                text += piece
-        except OSError:  # the end of a terminal
-            pass
+        while not text.endswith(end):
+            text += os.read(main, 65536)
+        marker.join()
+    os.close(other)
     os.close(main)
-    return text.decode().replace("\r\n", "\n")
+    return text.removesuffix(end).decode().replace("\r\n", "\n")
 
 
 class Help(unittest.TestCase):

@@ -162,16 +162,17 @@ TEST_F(VideoRunTest, ASearchOverALiveSourceComputesOneFrameAtATime) {
 }
 
 // If every frame has other parameters, batches have one frame and reveal nothing about larger ones.
+// The frames are large: a run that mostly waits for its input rightly begins no search.
 TEST_F(VideoRunTest, ASearchGoesOnWhereAParameterChangesWithEveryFrame) {
   auto context = ExecutionContext::make_shared(*machine_, 2, image::KernelCache());
   ASSERT_TRUE(context) << context.error().message;
-  constexpr video::FrameFormat format{.width = 320, .height = 240, .chroma = video::Chroma::gray};
-  Counting frames(2000, format);
-  VideoSource source = source_of(frames, 2000, format);
+  constexpr video::FrameFormat format{.width = 1280, .height = 720, .chroma = video::Chroma::gray};
+  Counting frames(1000, format);
+  VideoSource source = source_of(frames, 1000, format);
   source.live = false;
   VideoRun run(**context, std::move(source), frames_sink([](const video::Frame&) -> Status { return {}; }),
                {.pipeline = parsed("rotate(0)"),
-                .changes = {"1..1999:rotate.degrees=80"},
+                .changes = {"1..999:rotate.degrees=80"},
                 .schedule = search_of_small_frames(**context)});
   const Status done = run.run();
   ASSERT_TRUE(done) << done.error().message;
