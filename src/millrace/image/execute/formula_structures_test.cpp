@@ -4,6 +4,9 @@
 #include "millrace/image/filters/formula_testing.h"
 #include "millrace/image/kernel/formula_kernel.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -130,6 +133,72 @@ TEST_F(FormulaStructures, HaveTheBitsOfTheReferenceInEveryScheduleFused) {
                                .threads = structure_workers,
                                .isa = machine::best_isa()});
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// NaN and infinities made by one filter reach the next one as the same numbers in every structure and on
+// every instruction set.
+TEST_F(FormulaStructures, HaveTheBitsOfTheReferenceWhereAFilterMakesNanAndInfinities) {
+  // The root of a negative number is NaN. Division by 0 gives NaN and both infinities.
+  for (const char* operations :
+       {"pixel 0 0 0; constant 3f000000; subtract 0 1; sqrt 2",
+        "pixel 0 0 0; constant 3f000000; subtract 0 1; constant 00000000; divide 2 3",
+        "pixel 0 0 0; constant 3f000000; subtract 0 1; sqrt 2; constant 00000000; divide 3 4"}) {
+    const Pipeline pipeline = pipeline_of("own | blur | own | rotate(9)", {own_filter(operations)});
+    const auto layout = lay_out(pipeline, {61, 43});
+    ASSERT_TRUE(layout) << layout.error().message;
+    TestFrame frame(*layout, 5);
+    EXPECT_TRUE(std::ranges::all_of(frame.expected[0].pixels, [](float v) { return std::isfinite(v); }));
+    EXPECT_LT(std::ranges::min(frame.expected[0].pixels), -0x1p30F);
+    const std::vector<machine::Isa> isas = isas_here();
+    std::size_t turn = 0;
+    for (Structure structure : all_structures()) {
+      for (Fusion fusion : {Fusion::none, Fusion::all}) {
+        if (is_one_kernel(structure) && (fusion != Fusion::all || !fits_one_kernel(layout->planes[0])))
+          continue;
+#ifdef MILLRACE_SANITIZED
+        if (is_one_kernel(structure)) continue;
+#endif
+        expect_reference(frame, {.structure = structure,
+                                 .fusion = fusion,
+                                 .tile = {16, 8},
+                                 .threads = structure_workers,
+                                 .isa = isas[turn++ % isas.size()]});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Halide folds constants, also those of one filter into the next.
+TEST_F(FormulaStructures, HaveTheBitsOfTheReferenceWhereTheyDivideByConstantsSuchAsZero) {
+  std::vector<Formula> formulas;
+  for (const char* operations :
+       {"pixel 0 0 0; constant 00000000; divide 0 1", "pixel 0 0 0; constant 80000000; divide 0 1",
+        "pixel 0 0 0; constant 40000000; subtract 1 1; divide 0 2", "pixel 0 0 0; subtract 0 0; divide 0 1",
+        "pixel 0 0 0; constant 00000000; divide 1 1; maximum 2 0",
+        "pixel 0 0 0; constant 00000000; minimum 1 0"})
+    formulas.push_back(*own_formula(operations));
+  Random random(41);
+  for (int round = 0; round < (random_rounds / 10); ++round)
+    formulas.push_back(random_formula_of_constants(random, 4 + static_cast<int>(below(random, 8))));
+  const std::vector<machine::Isa> isas = isas_here();
+  std::size_t turn = 0;
+  for (const Formula& formula : formulas) {
+    const Pipeline pipeline =
+        pipeline_of("own | own", {own_filter(std::make_shared<const Formula>(formula))});
+    const auto layout = lay_out(pipeline, {61, 43});
+    ASSERT_TRUE(layout) << layout.error().message;
+    TestFrame frame(*layout, 5);
+    for (Fusion fusion : {Fusion::none, Fusion::all}) {
+      const Structure structure = all_structures()[turn / 2 % all_structures().size()];
+      expect_reference(frame, {.structure = is_one_kernel(structure) ? Structure::tiled : structure,
+                               .fusion = fusion,
+                               .tile = {16, 8},
+                               .threads = 2,
+                               .isa = isas[turn++ % isas.size()]});
+      if (HasFatalFailure()) FAIL() << formula.text();
     }
   }
 }

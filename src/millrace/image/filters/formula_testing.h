@@ -38,6 +38,30 @@ inline FilterRef own_filter(std::string_view operations, int coefficients = 0, i
   return own_filter(own_formula(operations, coefficients, inputs));
 }
 
+// Random arithmetic on constants, most of it divisions, and often by results that are 0 in some way: +0, -0,
+// 2 - 2, 0 times a number. Its last operation uses the pixel too.
+inline Formula random_formula_of_constants(Random& random, int length) {
+  std::vector<Operation> list{{.op = Operator::pixel}};
+  const float constants[] = {0.0F, -0.0F, 0.0F, 1.0F, -2.0F, 2.0F, 1.0F / 3, -255.0F, 1e-38F, 1e30F};
+  const Operator operators[] = {Operator::divide,   Operator::divide,  Operator::divide,  Operator::subtract,
+                                Operator::multiply, Operator::minimum, Operator::maximum, Operator::add};
+  const auto recent = [&] {
+    const std::size_t reachable = std::min<std::size_t>(list.size(), 5);
+    return static_cast<int>(list.size() - 1 - below(random, reachable));
+  };
+  while (static_cast<int>(list.size()) < length - 1) {
+    if (list.size() < 3 || below(random, 3) == 0)
+      list.push_back({.op = Operator::constant, .value = constants[below(random, std::size(constants))]});
+    else
+      list.push_back(
+          {.op = operators[below(random, std::size(operators))], .arguments = {recent(), recent(), 0}});
+  }
+  list.push_back({.op = operators[below(random, std::size(operators))], .arguments = {0, recent(), 0}});
+  auto formula = Formula::make(1, 0, std::move(list));
+  if (!formula) throw std::logic_error(formula.error().message);
+  return std::move(*formula);
+}
+
 // Random operations of every kind on any earlier results, with two coefficients, and with tables if
 // requested. Results are often not finite.
 inline Formula random_formula(Random& random, int inputs, int length, int reach = 2, bool tables = false) {

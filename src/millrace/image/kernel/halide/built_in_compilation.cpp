@@ -1,6 +1,7 @@
 #include "millrace/image/kernel/halide/built_in_compilation.h"
 
 #include "millrace/image/filters/named_filters.h"
+#include "millrace/image/kernel/halide/halide_errors.h"
 #include "millrace/image/kernel/halide/kernel_builder.h"
 #include "millrace/image/kernel/program_identity.h"
 
@@ -18,7 +19,7 @@ Status compile_built_in_kernels(const std::string& folder, std::span<const machi
 
   std::string declarations;
   std::string table;
-  try {
+  const Status compiled = without_exceptions([&]() -> Status {
     for (const machine::Isa isa : isas) {
       const std::string_view isa_name = machine::name_of(isa);
       Halide::Target target = kernel_target(isa);
@@ -37,9 +38,9 @@ Status compile_built_in_kernels(const std::string& folder, std::span<const machi
     }
     const Halide::Target runtime = kernel_target(isas.front()).without_feature(Halide::Target::StrictFloat);
     Halide::compile_standalone_runtime(folder + "/kernel_runtime.o", runtime);
-  } catch (const std::exception& error) {
-    return failure("{}", error.what());
-  }
+    return {};
+  });
+  if (!compiled) return compiled;
 
   const std::string path = folder + "/kernel_table.inc";
   std::ofstream out(path);

@@ -1,6 +1,7 @@
 #include "millrace/image/kernel/halide/compile_object.h"
 
 #include "millrace/image/kernel/compiler_message.h"
+#include "millrace/image/kernel/halide/halide_errors.h"
 #include "millrace/image/kernel/halide/kernel_builder.h"
 
 #include <Halide.h>
@@ -9,7 +10,7 @@
 namespace millrace::image {
 
 Result<std::vector<std::byte>> compile_object(const KernelSpec& spec, machine::Isa isa) {
-  try {
+  return without_exceptions([&]() -> Result<std::vector<std::byte>> {
     // A kernel that checks its arguments would call Halide's runtime.
     const Halide::Target target = without_checks(kernel_target(isa)).with_feature(Halide::Target::NoRuntime);
     BuiltKernel built = build_kernel(spec, target);
@@ -18,9 +19,7 @@ Result<std::vector<std::byte>> compile_object(const KernelSpec& spec, machine::I
     std::vector<std::byte> object(code.size_in_bytes());
     std::memcpy(object.data(), code.data(), object.size());
     return object;
-  } catch (const std::exception& error) {
-    return failure("{}", error.what());
-  }
+  });
 }
 
 }  // namespace millrace::image

@@ -3,6 +3,7 @@
 #include "millrace/image/kernel/halide/filter_expression.h"
 #include "millrace/image/kernel/halide/paired_loads.h"
 #include "millrace/image/kernel/halide/shared_rows.h"
+#include "millrace/image/kernel/halide/zero_divisors.h"
 
 #include <algorithm>
 #include <optional>
@@ -393,6 +394,7 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
   }
   if (rows > 1) share_rows(built.pipeline);
   if constexpr (MILLRACE_PAIRED_LOADS) pair_loads(built.pipeline, adjacent);
+  multiply_for_zero_divisors(built.pipeline);
   return built;
 }
 
