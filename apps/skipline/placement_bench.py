@@ -2,7 +2,7 @@
 """Measures tables IV and VII of the UDispatch+ paper on this machine: speed-ups of millrace-skipline by pinning its
 threads.
 
-    placement_bench.py MILLRACE SKIPLINE [--rounds 9] [--executions 25] [--threads 4] [--birth shim]
+    placement_bench.py MILLRACE SKIPLINE [--rounds 9] [--executions 25] [--threads 4] [--birth ptrace]
 
 MILLRACE and SKIPLINE are the programs. The script makes an image of text of 1920x1080 pixels. Each variant encodes
 and decodes it: with the kernel's placement (NoB), one-to-one (1-1+) and main-least-loaded (M-L+). The three
@@ -98,7 +98,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--executions", type=int, default=25)
     parser.add_argument("--threads", type=int, default=4)
-    parser.add_argument("--birth", default="shim", choices=("ptrace", "shim"))
+    parser.add_argument("--birth", default="ptrace", choices=("ptrace", "poll"))
     parser.add_argument("--variants", default="basic,swing,tow")
     options = parser.parse_args()
     if options.rounds < 2:

@@ -32,7 +32,7 @@ import time
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "base"))
 from attack import Held, Skipped, check, run_attacks  # noqa: E402
 
-WAYS = ("auto", "ptrace", "shim", "poll")
+WAYS = ("auto", "ptrace", "poll")
 PATIENCE = 60  # after so many seconds something hangs
 
 
@@ -411,7 +411,7 @@ def tight_limits(place):
     cases += [(resource.RLIMIT_NOFILE, count) for count in (range(3, 30) if place.rounds > 1 else (3, 4, 6, 23))]
     environment = {name: value for name, value in place.environment.items() if not name.startswith("XDG_")}
     before = sorted(os.listdir("/tmp"))
-    ways = WAYS if place.rounds > 1 else ("auto", "shim")
+    ways = WAYS if place.rounds > 1 else ("auto", "poll")
     for limit, value in cases:
         for command in ((place.program("threads", "static"), "2", "0"), ("/bin/sh", "-c", "exit 3")):
             lower = {"preexec_fn": lowered(limit, value), "env": environment}
@@ -565,7 +565,7 @@ def foreign_folders(place):
         file.write(f'#include <fcntl.h>\n__attribute__((constructor)) void f(void) {{ open("{mark}", O_CREAT | O_WRONLY, 0600); }}\n')
     library = os.path.join(folder, "birth-0.so")
     if shutil.which("cc") and subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=False).returncode == 0:
-        for name in ("birth.so", "libmillrace_birth.so"):
+        for name in ("masks.so", "libmillrace_masks.so"):
             shutil.copy(library, os.path.join(folder, name))
     for name in [path, folder, *(os.path.join(folder, name) for name in os.listdir(folder))]:
         os.chown(name, nobody.pw_uid, nobody.pw_gid)
@@ -636,7 +636,7 @@ FORGER = """
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-/* Finds the board that it shares with millrace, and tells of threads that are not its own. */
+/* Finds the board that it shares with millrace, and writes the number of a thread that is not its own everywhere. */
 int main(int count, char** arguments) {
   FILE* maps = fopen("/proc/self/maps", "r");
   char line[512];
@@ -644,18 +644,11 @@ int main(int count, char** arguments) {
   for (; fgets(line, sizeof(line), maps);) {
     unsigned long begin, end;
     if (strstr(line, "millrace-board") == NULL || sscanf(line, "%lx-%lx", &begin, &end) != 2) continue;
-    /* The slots are its end, and their count is before them (birth_board.h). */
+    /* Its second word is its size (mask_board.h). */
     uint32_t* words = (uint32_t*)begin;
     const size_t size = words[1] / sizeof(*words);
-    const size_t slot = 36; /* 16 masks of 64 bits, four words */
-    uint32_t* births = words + size - 1024 * slot - 2;
-    for (size_t i = 0; i < 1024; ++i) {
-      uint32_t* entry = words + size - (i + 1) * slot;
-      memset(entry, 0, slot * sizeof(*entry));
-      entry[0] = 1, entry[32] = 1, entry[33] = (uint32_t)getpid(), entry[34] = foreign, entry[35] = 1;
-    }
-    for (int i = 0; i < 2; ++i)
-      births[i] = 1024;
+    for (size_t i = 0; i < size; ++i)
+      words[i] = foreign;
     puts("forged");
     fflush(stdout);
     sleep(2);
@@ -666,7 +659,7 @@ int main(int count, char** arguments) {
 """
 
 
-def forged_births(place):
+def forged_board(place):
     """A program that writes foreign thread IDs to the memory shared with millrace changes no thread."""
     source = os.path.join(place.folder, "forger.c")
     forger = os.path.join(place.folder, "forger")
@@ -674,9 +667,8 @@ def forged_births(place):
         file.write(FORGER)
     subprocess.run(["cc", "-O1", "-w", "-o", forger, source, "-lpthread"], check=True)
     with subprocess.Popen(["sleep", "60"]) as victim:
-        cpu = min(os.sched_getaffinity(0))
         before = os.sched_getaffinity(victim.pid)
-        command = place.under("shim", forger, str(victim.pid), options=("--quiet", "--policy", f"cpus={cpu}", "--sched", "batch"))
+        command = place.under("poll", forger, str(victim.pid), options=("--quiet", "--policy", "main-least-loaded", "--sched", "batch"))
         with place.start(command) as run:
             forged = run.stdout.readline()
             seen = set()
@@ -806,7 +798,7 @@ def refused_system_calls(place):
             expected = place.run(program, **refused)
             if expected[0] == 77:
                 raise Skipped("system calls cannot be refused here")
-            for way in ("auto", "shim"):
+            for way in ("auto", "poll"):
                 found = place.run(place.under(way, *program, options=("--quiet", "--units", "auto")), **refused)
                 check(found[:2] == expected[:2], f"{name} refused with {error}, by {way}: {found} instead of {expected}")
     with place.start(place.under("auto", place.program("signals"), "catch"), preexec_fn=lambda: refuse(calls["signalfd4"], 1)) as run:
@@ -896,12 +888,11 @@ def programs_that_change_their_user(place):
     options = {"env": environment, **as_nobody()}
     if place.run([program, "-u"], **options)[1] != "0\n":
         raise Skipped("programs cannot change their user in the temporary folder")
-    for way in ("auto", "shim", "poll"):
+    for way in ("auto", "poll"):
         found = place.run(place.under(way, program, "-u"), **options)
         check(found[:2] == (0, "0\n"), f"by {way}: {found}")
-    for way in ("shim", "poll"):
-        found = place.run(place.under(way, "sh", "-c", f"{program} -u; exit $?"), **options)
-        check(found[:2] == (0, "0\n"), f"started by another, by {way}: {found}")
+    found = place.run(place.under("poll", "sh", "-c", f"{program} -u; exit $?"), **options)
+    check(found[:2] == (0, "0\n"), f"started by another: {found}")
     for words in (["--birth", "ptrace", "--", program, "-u"], ["--", "sh", "-c", f"{program} -u; exit $?"]):
         found = place.run([place.millrace, "exec", *words], **options)
         check(found[1] == "0\n" or "without the rights of its file" in found[2], f"{words}: {found}")
@@ -958,7 +949,7 @@ ATTACKS = (statuses, environments, programs_that_are_not_there, odd_clones, kern
            makers_that_die, many_at_once, signals_arrive, signals_of_every_kind, learning_that_is_interrupted,
            group_signals_arrive_once, killed_in_the_midst, killed_after_joining, helpers_that_are_gone, daemons,
            stopped_and_continued, terminals, limits, tight_limits, few_open_files, streams_that_take_nothing, runtime_folders, locked_database,
-           files_without_end, foreign_folders, what_is_stored_is_private, rights_of_files, forged_births,
+           files_without_end, foreign_folders, what_is_stored_is_private, rights_of_files, forged_board,
            names_that_act_on_terminals, forbidden_attachments,
            attached_twice_at_once, files_that_may_not_be_read, without_proc, refused_system_calls, tracers_inside, sanitizers,
            programs_that_change_their_user, tracers_from_outside, nested, no_zombies)

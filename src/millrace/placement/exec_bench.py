@@ -369,7 +369,7 @@ def costs(millrace, testing, environment, pairs):
         return float(subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True,
                                     **user).stdout.split()[0])
 
-    ways = {way: [] for way in (None, "ptrace", "shim")}
+    ways = {way: [] for way in (None, "ptrace", "poll")}
     for _ in range(pairs):
         for way, values in ways.items():
             values.append(births(way))

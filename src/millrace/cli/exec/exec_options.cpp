@@ -1,6 +1,7 @@
 #include "millrace/cli/exec/exec_options.h"
 
 #include "millrace/base/file/overwrite.h"
+#include "millrace/base/text/error_line.h"
 #include "millrace/base/text/in_quotes.h"
 #include "millrace/base/text/nearest_name.h"
 #include "millrace/base/text/parse_number.h"
@@ -185,7 +186,7 @@ void add_options(CLI::App& verb, ExecOptions& options) {
       ->check(between(0.1, 100.0));
   verb.add_option("--detect,--birth", options.birth, "Detection of new threads")
       ->option_text("NAME")
-      ->check(one_of({"auto", "ptrace", "shim", "poll"}))
+      ->check(one_of({"auto", "ptrace", "poll"}, {"shim"}))
       ->default_str("auto");
   verb.add_option("--nice,--priority", options.priority,
                   "Nice value of millrace itself while it follows the program")
@@ -246,9 +247,16 @@ Result<RunSettings> to_settings(const ExecOptions& options) {
       return usage_error("--nice is for one run, but --learn makes many; leave one of them out");
     settings.own_nice = options.priority;
   }
-  const auto way = placement::parse_birth_way(options.birth);
+  std::string_view birth = options.birth;
+  if (birth == "shim") {
+    print_error("millrace",
+                "--detect shim: there is no shim any more; new threads are found by polling, as by "
+                "--detect poll");
+    birth = "poll";
+  }
+  const auto way = placement::parse_birth_way(birth);
   if (!way || *way == placement::BirthWay::none)
-    return usage_error("--detect: unknown value '{}'; use auto, ptrace, shim or poll", options.birth);
+    return usage_error("--detect: unknown value '{}'; use auto, ptrace or poll", options.birth);
   settings.birth = *way;
   if (auto set = set_units(options, settings); !set) return std::unexpected(set.error());
   if (auto set = set_progress(options, settings); !set) return std::unexpected(set.error());

@@ -122,7 +122,7 @@ threads = [threading.Thread(target=choose) for _ in range(2)]
         plain = subprocess.run([sys.executable, "-c", script], timeout=60).returncode
         if plain != 5:
             self.skipTest(f"SKIPPED: the kernel does not let a program forbid it here ({plain})")
-        for birth in "shim", "ptrace", "poll":
+        for birth in "ptrace", "poll":
             for policy in "one-to-one", "main-least-loaded":
                 with self.subTest(birth=birth, policy=policy):
                     done = self.run_exec("--birth", birth, "--policy", policy, "--", sys.executable, "-c", script)
@@ -182,7 +182,7 @@ threads = [threading.Thread(target=choose) for _ in range(2)]
             for kept in kept_by_the_library:
                 libc.syscall(number, kept, ctypes.byref(action), None, 8)
 
-        for birth in ("ptrace", "shim", "poll"):
+        for birth in ("ptrace", "poll"):
             done = self.run_exec("--quiet", "--birth", birth, "--", "grep", "SigIgn", "/proc/self/status", preexec_fn=ignore)
             ignored = int(done.stdout.split()[1], 16)
             self.assertEqual([kept for kept in kept_by_the_library if not ignored >> (kept - 1) & 1], [], birth)
@@ -218,7 +218,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
         for scheduler, priority in ((os.SCHED_OTHER, 0), (os.SCHED_IDLE, 0), (os.SCHED_RR, 3)):
             options = {"preexec_fn": lambda scheduler=scheduler, priority=priority: prepare(scheduler, priority)}
             expected = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True, **options).stdout
-            for birth in ("auto", "shim", "poll"):
+            for birth in ("auto", "poll"):
                 done = self.run_exec("--quiet", "--birth", birth, "--", sys.executable, "-c", script, **options)
                 self.assertEqual(done.stdout, expected, f"{birth}: {done.stderr}")
 
@@ -228,7 +228,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
                             " if name.startswith(('LISTEN_', 'WATCHDOG_', 'SYSTEMD_EXEC_'))))"))
         names = ("LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID")
         shell = "export LISTEN_FDS=1 LISTEN_PIDFDID=5; " + "; ".join(f"export {name}=%s" for name in names) + '; exec "$@"'
-        for birth in ("ptrace", "shim", "poll"):
+        for birth in ("ptrace", "poll"):
             for values, expected in ((("$$",) * 3, "LISTEN_FDS=1 LISTEN_PID=own SYSTEMD_EXEC_PID=own WATCHDOG_PID=own\n"),
                                      (("1", "$$", "x$$"), None), (("1", "''", "$$'0'"), None)):
                 with self.subTest(birth=birth, values=values):
@@ -290,7 +290,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
             tries = 50 if (limit, value) == (resource.RLIMIT_STACK, 16 << 10) else 1
             plain = without_crash(tries, lambda lower=lower: subprocess.run(
                 ["sh", "-c", "exit 3"], check=False, stderr=subprocess.PIPE, **lower)).returncode
-            for birth in ("auto", "shim", "poll"):
+            for birth in ("auto", "poll"):
                 done = without_crash(tries, lambda birth=birth, lower=lower: self.run_exec(
                     "--quiet", "--policy", "one-to-one", "--birth", birth, "--", "sh", "-c", "exit 3", **lower))
                 self.assertEqual(done.returncode, plain, f"{limit} {value} by {birth}: {done.stderr}")
@@ -321,7 +321,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
             self.assertEqual(len(outcomes), 1, f"{most} processes: {outcomes}")
         self.assertEqual([name for name in os.listdir("/tmp") if name.startswith("millrace-54321")], [])
 
-    def test_where_tracing_is_refused_the_shim_is_taken(self):
+    def test_where_tracing_is_refused_births_are_polled(self):
         if os.uname().machine != "x86_64":
             self.skipTest("knows the numbers of x86-64 only")
 
@@ -337,13 +337,59 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
             libc.prctl(38, 1, 0, 0, 0)
             libc.prctl(22, 2, ctypes.byref(Filters(4, program)), 0, 0)
 
+        self.births_are_polled(refuse_tracing, "not permitted")
+
+    def test_where_millrace_itself_is_traced_births_are_polled(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def be_traced():
+            libc.ptrace(0, 0, None, None)  # PTRACE_TRACEME
+
+        def follow(process):
+            while True:
+                _, status = os.waitpid(process.pid, 0)
+                if not os.WIFSTOPPED(status):
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                    return
+                stopped_by = os.WSTOPSIG(status)
+                libc.ptrace(7, process.pid, None, ctypes.c_void_p(0 if stopped_by == signal.SIGTRAP else stopped_by))  # PTRACE_CONT
+
+        self.births_are_polled(be_traced, "millrace itself is being traced", follow)
+
+    def births_are_polled(self, before, reason, follow=subprocess.Popen.wait):
+        """Threads are placed, and what a pinned thread starts counts all CPUs."""
+        cpus = sorted(os.sched_getaffinity(0))
+        rules = os.path.join(self.folder.name, "rules")
+        with open(rules, "w", encoding="ascii") as file:
+            file.write(f"born=1- cpus={cpus[-1]}\n")
+        script = ("import os, subprocess, threading, time\n"
+                  "def work():\n"
+                  "    while len(os.sched_getaffinity(0)) > 1: time.sleep(0.01)\n"
+                  "    told = subprocess.run(['nproc'], stdout=subprocess.PIPE, text=True).stdout\n"
+                  "    print(told, end='', flush=True)\n"
+                  "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n")
         path = os.path.join(self.folder.name, "summary.json")
-        done = self.run_exec("--json", path, "--", "true", preexec_fn=refuse_tracing)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        command = [MILLRACE, "exec", "--json", path, "--policy", "rules=" + rules, "--", sys.executable, "-c", script]
+        with subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before) as run:
+            follow(run)
+            output, errors = run.stdout.read(), run.stderr.read()
+        self.assertEqual(run.returncode, 0, errors)
+        self.assertEqual(output, f"{len(cpus)}\n", errors)
         with open(path, encoding="utf-8") as file:
-            birth = json.load(file)["birth"]
-        self.assertEqual(birth["way"], "shim", birth)
-        self.assertIn("not permitted", birth["reason"])
+            summary = json.load(file)
+        self.assertEqual(summary["birth"]["way"], "poll", summary["birth"])
+        self.assertIn(reason, summary["birth"]["reason"])
+        self.assertEqual(summary["threads"]["left_alone"], [])
+
+    def test_the_former_way_by_a_shim_is_polling_and_says_so(self):
+        path = os.path.join(self.folder.name, "summary.json")
+        done = self.run_exec("--quiet", "--json", path, "--birth", "shim", "--", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("there is no shim any more", done.stderr)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["birth"]["way"], "poll")
+        self.assertNotIn("shim", self.run_exec("--help").stdout)
 
     def test_programs_of_another_c_library_run(self):
         compiler = shutil.which("musl-gcc")
@@ -355,7 +401,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
                        "int main(void) { pthread_t thread; return pthread_create(&thread, 0, nothing, 0) || pthread_join(thread, 0) ? 1 : 5; }\n")
         program = os.path.join(self.folder.name, "threads")
         subprocess.run([compiler, "-o", program, source], check=True)
-        for birth in ("auto", "ptrace", "shim", "poll"):
+        for birth in ("auto", "ptrace", "poll"):
             for policy in ("auto", "one-to-one", "main-least-loaded"):
                 done = self.run_exec("--quiet", "--birth", birth, "--policy", policy, "--", program)
                 self.assertEqual((done.returncode, done.stderr), (5, ""), f"{birth} {policy}")

@@ -114,32 +114,20 @@ bool ChangesByOthers::forgotten_by_kernel(FollowedProcess& process) {
   return true;
 }
 
-// The shim put back the original mask or, in a main thread, took the prepared one.
-void ChangesByOthers::notice_shim(const FollowedProcess& process, FollowedThread& thread) {
+void ChangesByOthers::notice_put_back(FollowedThread& thread) {
   const auto state =
       spawning_ == nullptr ? SpawningThreads::State::none : spawning_->state_of(thread.state.number);
   thread.starting = state == SpawningThreads::State::starting;
-  if (thread.puts_back || state != SpawningThreads::State::none) {
-    const auto now = sources_.read(thread.state.number);
-    const bool has_put_back = now && now->mask == thread.state.original.mask;
-    if (has_put_back) {
-      thread.state.has_taken(now->mask);
-      thread.new_born = true;  // so that it is given its mask again
-      thread.puts_back = false;
-    }
-    // It stays registered until it has its mask again, because it may start another program before that.
-    if (state == SpawningThreads::State::done && !has_put_back) spawning_->take_out(thread.state.number);
-    if (has_put_back || state != SpawningThreads::State::none) return;
-  }
-  if (!thread.main || !main_->has_promised()) return;
+  if (!thread.puts_back && state == SpawningThreads::State::none) return;
   const auto now = sources_.read(thread.state.number);
-  if (!now || now->mask == thread.state.last.mask || !main_->is_promised(now->mask)) return;
-  Original taken = thread.state.last;
-  taken.mask = now->mask;
-  if (!same_but_nice(*now, taken)) return;
-  thread.state.has_taken(taken.mask);
-  thread.wanted.mask = std::move(taken.mask);
-  if (process.threads.size() == 1) thread.in_place_ns = now_ns();
+  const bool has_put_back = now && now->mask == thread.state.original.mask;
+  if (has_put_back) {
+    thread.state.has_taken(now->mask);
+    thread.new_born = true;  // so that it is given its mask again
+    thread.puts_back = false;
+  }
+  // It stays registered until it has its mask again, because it may start another program before that.
+  if (state == SpawningThreads::State::done && !has_put_back) spawning_->take_out(thread.state.number);
 }
 
 // A thread registers as a starter before it changes anything. So if that was unknown when its mask was read,
@@ -149,7 +137,7 @@ bool ChangesByOthers::is_managed(FollowedProcess& process, FollowedThread& threa
     return !now || same_but_nice(*now, thread.state.last);
   };
   if (as_left(sources_.read(thread.state.number))) return false;
-  notice_shim(process, thread);
+  notice_put_back(thread);
   const auto now = sources_.read(thread.state.number);
   return !as_left(now) && !changed_by_kernel(process, thread, *now);
 }
@@ -168,7 +156,7 @@ void ChangesByOthers::find_all() {
   for (auto& [number, process] : tree_->processes())
     for (auto& [id, thread] : process.threads)
       if (!process.left_alone.contains(id)) {
-        notice_shim(process, thread);
+        notice_put_back(thread);
         if (is_managed(process, thread)) leave_alone(process, thread);
       }
   // Spawning that ended meanwhile, including that of processes that were never seen.

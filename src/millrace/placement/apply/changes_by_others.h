@@ -1,9 +1,8 @@
 // ChangesByOthers: tells which changes of a thread are not millrace's: those of the program, those of the
-// kernel when other CPUs are open to the thread, and those of the shim.
+// kernel when other CPUs are open to the thread, and those of the preloaded mask library.
 #pragma once
 
 #include "millrace/placement/apply/journal.h"
-#include "millrace/placement/apply/main_placement.h"
 #include "millrace/placement/apply/mask_changes.h"
 #include "millrace/placement/apply/process_tree.h"
 #include "millrace/placement/apply/spawning_threads.h"
@@ -30,10 +29,9 @@ class ChangesByOthers {
     KernelMasks kernel = kernel_masks();
   };
   // Calls `confined` when other CPUs than before are open to the program. All arguments must outlive this.
-  ChangesByOthers(ProcessTree& tree, Journal& journal, const MainPlacement& main, Sources sources,
+  ChangesByOthers(ProcessTree& tree, Journal& journal, Sources sources,
                   std::function<void(const machine::CpuSet& then, const machine::CpuSet& now)> confined)
-      : tree_(&tree), journal_(&journal), main_(&main), sources_(std::move(sources)),
-        confined_(std::move(confined)) {}
+      : tree_(&tree), journal_(&journal), sources_(std::move(sources)), confined_(std::move(confined)) {}
 
   [[nodiscard]] Sources& sources() { return sources_; }
   void watch_spawning(SpawningThreads& spawning) { spawning_ = &spawning; }
@@ -50,9 +48,9 @@ class ChangesByOthers {
   // Looks for changes in all threads, and leaves those alone that manage themselves.
   void find_all();
 
-  // Notices what the shim did inside the thread without a report.
-  void notice_shim(const FollowedProcess& process, FollowedThread& thread);
-  // True if the thread or another program has changed it. Notices what the shim and the kernel did.
+  // Notices that the mask library put back the thread's original mask.
+  void notice_put_back(FollowedThread& thread);
+  // True if the thread or another program has changed it. Notices what the mask library and the kernel did.
   [[nodiscard]] bool is_managed(FollowedProcess& process, FollowedThread& thread);
   // True if the kernel changed the thread's mask to that of `now` because other CPUs are open to it. Then it
   // awaits a plan. While CPUs are just going offline or coming online, it awaits one too, to be looked at
@@ -70,7 +68,6 @@ class ChangesByOthers {
 
   ProcessTree* tree_;
   Journal* journal_;
-  const MainPlacement* main_;
   Sources sources_;
   std::function<void(const machine::CpuSet&, const machine::CpuSet&)> confined_;
   SpawningThreads* spawning_ = nullptr;

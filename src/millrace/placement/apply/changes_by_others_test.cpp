@@ -44,14 +44,12 @@ class ChangedStates : public testing::Test {
   CpuSet whole_ = all_;
   std::vector<std::pair<CpuSet, CpuSet>> confined_;
   Journal journal_ = Journal::refusing({ErrorKind::failure, "nothing is to be written"});
-  MainPlacement main_;
   ProcessTree tree_;
   FollowedProcess& process_ =
       tree_.add_process({.id = {.number = 100}, .original = {.mask = all_, .any_cpu = true}, .open = all_});
   ChangesByOthers others_{
       tree_,
       journal_,
-      main_,
       {.open_cpus = [this](pid_t) { return open_; },
        .whole_mask = [this](pid_t) { return whole_; },
        .read = [this](pid_t thread) -> Result<Original> {
@@ -115,17 +113,6 @@ TEST_F(ChangedStates, OfSeveralThreadsAtOnceAreTheKernelsIfItForgetsMasks) {
   }
 }
 
-TEST_F(ChangedStates, OfAMainThatTookThePromisedMaskAreNobodys) {
-  FollowedThread& main = add(100, all_);
-  main_.promise({1});
-  whole_ = states_[100].mask = {1};
-  EXPECT_FALSE(others_.is_managed(process_, main));
-  EXPECT_EQ(main.wanted.mask, CpuSet({1}));
-  EXPECT_TRUE(main.in_place_ns);
-  whole_ = states_[100].mask = {2};
-  EXPECT_TRUE(others_.is_managed(process_, main)) << "that was not promised";
-}
-
 TEST_F(ChangedStates, AtBirthIncludeCpusThatAreJustGoingOffline) {
   Original now{.mask = {1, 2, 3}};
   states_[200] = now;
@@ -142,10 +129,11 @@ TEST_F(ChangedThreads, AProcessKeepsWhatOthersWereGivenWhereTheProgramHasChosenI
   if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet place = machine_state_.allowed.first(1);
   for (const bool chosen : {false, true}) {
-    ThreadRegister threads(machine_state_, policy_of(Plan()), journal_);
+    ThreadRegister threads(machine_state_, others_on(place), journal_);
     const ForkedProcess program_process;
     ASSERT_TRUE(threads.process_began(program_process.number()));
-    threads.lay_ready({place});
+    const ForkedProcess thread_process;
+    threads.thread_began(thread_process.number(), program_process.number());
     threads.ask_chosen([&](const machine::CpuSet& mask) { return chosen && mask == place; });
     const ForkedProcess child_process;
     const pid_t child = child_process.number();
@@ -237,7 +225,7 @@ TEST_F(ChangedThreads, AProcessThatPutsBackWhatItsMakerHadBeforeIsNotTakenToHave
   ASSERT_TRUE(comes_to_have(maker.number(), place));
   const ForkedProcess made;
   ASSERT_TRUE(machine::bind_thread(made.number(), place)) << "as one that its maker has forked";
-  puts_back = made.number();  // by its shim, after it was observed
+  puts_back = made.number();  // by its mask library, after it was observed
   ASSERT_TRUE(threads.process_began(made.number()));
   EXPECT_TRUE(comes_to_have(made.number(), place));
   EXPECT_TRUE(threads.counts().left_alone.empty());

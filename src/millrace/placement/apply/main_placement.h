@@ -1,5 +1,5 @@
-// MainPlacement: the masks that a program's main thread takes itself when it makes its first thread, and how
-// long it keeps its place until that thread is seen. Pure.
+// Main placement: when a main thread gets its mask, and how long it keeps it until its first thread is seen.
+// Pure.
 //
 // Programs derive the number of CPUs from the mask of the thread that asks; usually main asks before it makes
 // threads. So a main thread keeps its mask until its process has settled (policy/settling.h) or, if the
@@ -11,34 +11,8 @@
 #include "millrace/placement/policy/settling.h"
 
 #include <cstdint>
-#include <set>
-#include <string>
 
 namespace millrace::placement {
-
-// Not thread-safe.
-class MainPlacement {
- public:
-  // Returns the mask that main should be promised in this state of the machine; empty: none, so it keeps what
-  // it has.
-  [[nodiscard]] machine::CpuSet next(const Policy& policy, const MachineState& machine_state) const {
-    machine::CpuSet mask = main_mask_in_advance(policy, machine_state, latest_);
-    return mask == machine_state.allowed ? machine::CpuSet() : mask;
-  }
-  // From now on, main may take this mask. Earlier promises stay.
-  void promise(const machine::CpuSet& mask) {
-    latest_ = mask;
-    promised_.insert(mask.to_string());
-  }
-  [[nodiscard]] bool has_promised() const { return !promised_.empty(); }
-  [[nodiscard]] bool is_promised(const machine::CpuSet& mask) const {
-    return promised_.contains(mask.to_string());
-  }
-
- private:
-  machine::CpuSet latest_;
-  std::set<std::string> promised_;
-};
 
 // True if `thread` is the main thread, has no other beside it, and may be placed as it makes its first.
 [[nodiscard]] inline bool makes_its_first(const FollowedProcess& process, const FollowedThread& thread,

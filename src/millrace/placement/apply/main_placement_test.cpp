@@ -16,32 +16,6 @@
 namespace millrace::placement {
 namespace {
 
-Policy main_on(const machine::CpuSet& place) {
-  return with_main_at_first_birth([place](const MachineState&, std::span<const ThreadView> views) {
-    std::vector<ThreadPlan> plans(views.size());
-    if (views.size() > 1) plans.front().mask = place;
-    return plans;
-  });
-}
-
-TEST(MainPlacement, PromisesTheMaskThatMainGetsWithItsFirstThreadAndNoneIfThatIsEveryCpu) {
-  MainPlacement main;
-  const MachineState machine_state{.allowed = {0, 1}};
-  EXPECT_EQ(main.next(main_on({1}), machine_state), machine::CpuSet({1}));
-  EXPECT_EQ(main.next(main_on({0, 1}), machine_state), machine::CpuSet());
-  EXPECT_EQ(main.next(main_on({}), machine_state), machine::CpuSet());
-}
-
-TEST(MainPlacement, KeepsEarlierPromisesThatMainMayStillTake) {
-  MainPlacement main;
-  EXPECT_FALSE(main.has_promised());
-  main.promise({0});
-  main.promise({1});
-  EXPECT_TRUE(main.is_promised({0}));
-  EXPECT_TRUE(main.is_promised({1}));
-  EXPECT_FALSE(main.is_promised({0, 1}));
-}
-
 TEST(MainPlacement, KeepsALoneMainInItsPlaceUntilItsFirstThreadWouldHaveBeenSeen) {
   const Policy::Traits at_first_birth{.main_at_first_birth = true};
   FollowedThread main{.main = true, .wanted = {.mask = {1}}, .in_place_ns = 1000};
@@ -83,8 +57,7 @@ Policy main_at(const machine::CpuSet& place) {
   });
 }
 
-// By the shim, before its first thread, without a report.
-TEST_F(MainThreads, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNothing) {
+TEST_F(MainThreads, AMainThreadIsPlacedAsItMakesItsFirstThread) {
   if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet last = machine_state_.allowed - machine_state_.allowed.first(1);
   const machine::CpuSet place = last.first(1);
@@ -98,51 +71,36 @@ TEST_F(MainThreads, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNothing) {
   const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));
   EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed) << "it is alone";
-  EXPECT_EQ(threads.lay_main_ready(), place);
-  ASSERT_TRUE(machine::bind_thread(program, place));
   threads.makes_a_thread(program);
   EXPECT_EQ(told, std::set{place.to_string()});
   EXPECT_EQ(machine::thread_affinity(program), place);
-  EXPECT_EQ(threads.counts().changes, 0) << "it is where it should be";
   EXPECT_TRUE(threads.counts().left_alone.empty());
   threads.restore();
   EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed);
 }
 
-// Makes a process whose main thread is about to make its first thread; main takes its mask itself or is given
-// it.
-bool begins_its_first(ThreadRegister& threads, pid_t program, const machine::CpuSet& place, bool by_itself) {
-  if (!threads.process_began(program)) return false;
-  EXPECT_EQ(threads.lay_main_ready(), place);
-  if (by_itself) return machine::bind_thread(program, place).has_value();
-  threads.makes_a_thread(program);
-  return true;
-}
-
-// Observations may come between the pinning of main and the birth, whether main took its mask or was given
-// it.
+// Observations may come between the pinning of main and the birth.
 TEST_F(MainThreads, AMainThreadKeepsItsPlaceUntilItsFirstThreadMayBeSeen) {
   if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet place = machine_state_.allowed.first(1);
-  for (const bool by_itself : {true, false}) {
-    ThreadRegister threads(machine_state_, main_at(place), journal_);
-    const ForkedProcess program_process;
-    const pid_t program = program_process.number();
-    const std::int64_t before = now_ns();
-    ASSERT_TRUE(begins_its_first(threads, program, place, by_itself));
-    constexpr int looks = 6;
-    for (int i = 0; i < looks; ++i)
-      std::ignore = threads.observe();
-    const auto soon_after = machine::thread_affinity(program);
-    if (now_ns() - before < settling_ns) {
-      EXPECT_EQ(soon_after, place) << by_itself;
-    }
-    EXPECT_TRUE(eventually([&] {
-      std::ignore = threads.observe();
-      return machine::thread_affinity(program) == machine_state_.allowed;
-    })) << "no thread has come";
-    EXPECT_TRUE(threads.counts().left_alone.empty());
+  ThreadRegister threads(machine_state_, main_at(place), journal_);
+  const ForkedProcess program_process;
+  const pid_t program = program_process.number();
+  const std::int64_t before = now_ns();
+  ASSERT_TRUE(threads.process_began(program));
+  threads.makes_a_thread(program);
+  constexpr int looks = 6;
+  for (int i = 0; i < looks; ++i)
+    std::ignore = threads.observe();
+  const auto soon_after = machine::thread_affinity(program);
+  if (now_ns() - before < settling_ns) {
+    EXPECT_EQ(soon_after, place);
   }
+  EXPECT_TRUE(eventually([&] {
+    std::ignore = threads.observe();
+    return machine::thread_affinity(program) == machine_state_.allowed;
+  })) << "no thread has come";
+  EXPECT_TRUE(threads.counts().left_alone.empty());
 }
 
 TEST_F(MainThreads, AMainThreadIsGivenBackWhatItHadOnceItsFirstThreadHasEnded) {
@@ -150,8 +108,8 @@ TEST_F(MainThreads, AMainThreadIsGivenBackWhatItHadOnceItsFirstThreadHasEnded) {
   const machine::CpuSet place = machine_state_.allowed.first(1);
   ThreadRegister threads(machine_state_, main_at(place), journal_);
   ASSERT_TRUE(threads.process_began(getpid()));
-  EXPECT_EQ(threads.lay_main_ready(), place);
-  ASSERT_TRUE(machine::bind_thread(getpid(), place));
+  threads.makes_a_thread(getpid());
+  ASSERT_EQ(machine::thread_affinity(getpid()), place);
   {
     const WaitingThreads first(1);
     threads.thread_began(first.numbers().front(), getpid());
@@ -168,19 +126,17 @@ TEST_F(MainThreads, AMainThreadIsGivenBackWhatItHadOnceItsFirstThreadHasEnded) {
 TEST_F(MainThreads, AProgramThatIsExecutedBeginsWithAllCpusThoughMainWasInItsPlace) {
   if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet place = machine_state_.allowed.first(1);
-  for (const bool by_itself : {true, false}) {
-    ThreadRegister threads(machine_state_, main_at(place), journal_);
-    const ForkedProcess program_process;
-    const pid_t program = program_process.number();
-    ASSERT_TRUE(begins_its_first(threads, program, place, by_itself));
-    EXPECT_EQ(machine::thread_affinity(program), place);
-    threads.process_executed(program, program);
-    EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed) << by_itself;
-  }
+  ThreadRegister threads(machine_state_, main_at(place), journal_);
+  const ForkedProcess program_process;
+  const pid_t program = program_process.number();
+  ASSERT_TRUE(threads.process_began(program));
+  threads.makes_a_thread(program);
+  EXPECT_EQ(machine::thread_affinity(program), place);
+  threads.process_executed(program, program);
+  EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed);
 }
 
-// The board knows about masks, but only the register knows about classes.
-TEST_F(MainThreads, NothingIsLaidReadyForAMainThreadThatLooksAfterItsClass) {
+TEST_F(MainThreads, AMainThreadThatLooksAfterItsClassIsNotPlacedAsItMakesItsFirstThread) {
   if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
     GTEST_SKIP() << "needs class other";
@@ -189,12 +145,12 @@ TEST_F(MainThreads, NothingIsLaidReadyForAMainThreadThatLooksAfterItsClass) {
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));
-  EXPECT_EQ(threads.lay_main_ready(), place);
   ASSERT_TRUE(machine::change_scheduling(program, {.scheduling_class = machine::SchedulingClass::batch}));
   for (int i = 0; i < 20 && threads.counts().left_alone.empty(); ++i)
     std::ignore = threads.observe();
   ASSERT_EQ(threads.counts().left_alone.size(), 1U);
-  EXPECT_EQ(threads.lay_main_ready(), machine::CpuSet());
+  threads.makes_a_thread(program);
+  EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed);
 }
 
 }  // namespace

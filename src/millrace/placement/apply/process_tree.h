@@ -30,7 +30,7 @@ struct FollowedThread {
   ThreadPlan wanted;  // the policy's latest plan
   bool new_born = true;
   bool starting = false;  // about to start a program; keeps what it has until then
-  // It was seen with its maker's mask, which the shim puts back at the start of a process.
+  // It was seen with its maker's mask, which the mask library puts back at the start of a process.
   bool puts_back = false;
   // When main was seen with the mask that it gets as it makes its first thread. Empty once that thread is
   // seen.

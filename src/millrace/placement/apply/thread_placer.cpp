@@ -1,6 +1,7 @@
 #include "millrace/placement/apply/thread_placer.h"
 
 #include "millrace/base/error/clock.h"
+#include "millrace/placement/apply/main_placement.h"
 #include "millrace/placement/apply/mask_changes.h"
 #include "millrace/placement/policy/settling.h"
 
@@ -30,27 +31,6 @@ std::size_t crowd_size(const MachineState& machine_state) {
   constexpr std::size_t least = 64;
   constexpr int for_each_cpu = 4;
   return std::max(least, static_cast<std::size_t>(for_each_cpu * machine_state.allowed.count()));
-}
-
-// Threads may take the mask themselves.
-void ThreadPlacer::lay_ready(const CpuSet& mask) {
-  changer_.note(journal_->add_mask(mask));
-  changer_.note_given({.mask = mask}, {.mask = machine_state_.allowed});
-  if (on_mask_) on_mask_(mask, machine_state_.allowed);
-}
-
-CpuSet ThreadPlacer::lay_main_ready() {
-  if (!policy_.traits().main_at_first_birth || !changer_.counts().not_journalled.empty()) return {};
-  // A thread that manages its own class would be left with a mask that is not recorded.
-  for (const auto& [number, process] : tree_->processes())
-    if (process.left_alone.contains(number)) return {};
-  read_load();
-  CpuSet mask = main_->next(policy_, machine_state_);
-  if (mask.empty()) return {};
-  if (!main_->is_promised(mask)) lay_ready(mask);
-  if (!changer_.counts().not_journalled.empty()) return {};
-  main_->promise(mask);
-  return mask;
 }
 
 void ThreadPlacer::watch_load() {
@@ -93,7 +73,7 @@ void ThreadPlacer::confine(const CpuSet& open_then, const CpuSet& open_now) {
 std::vector<ProcessTree::Found> ThreadPlacer::threads_to_place() {
   auto threads = tree_->to_place();
   for (const auto& [process, thread] : threads)
-    others_->notice_shim(*process, *thread);
+    others_->notice_put_back(*thread);
   return threads;
 }
 
@@ -145,7 +125,7 @@ void ThreadPlacer::place_first_maker(FollowedProcess& process, FollowedThread& m
 }
 
 void ThreadPlacer::give(FollowedProcess& process, FollowedThread& thread, const ThreadPlan& wanted) {
-  others_->notice_shim(process, thread);
+  others_->notice_put_back(thread);
   if (thread.starting) return;
   const ThreadPlan plan = kept_in_place(process, thread, wanted, policy_.traits(), now_ns());
   thread.new_born = false;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "millrace/placement/apply/changes_by_others.h"
-#include "millrace/placement/apply/main_placement.h"
 #include "millrace/placement/apply/process_tree.h"
 #include "millrace/placement/apply/thread_changer.h"
 #include "millrace/placement/policy/load_gauge.h"
@@ -40,17 +39,14 @@ class ThreadPlacer {
  public:
   // All references must outlive this object.
   ThreadPlacer(MachineState machine_state, Policy policy, Journal& journal, ProcessTree& tree,
-               ChangesByOthers& others, MainPlacement& main)
+               ChangesByOthers& others)
       : machine_state_(std::move(machine_state)), given_at_start_(machine_state_.allowed),
-        policy_(std::move(policy)), journal_(&journal), changer_(journal), tree_(&tree), others_(&others),
-        main_(&main) {}
+        policy_(std::move(policy)), journal_(&journal), changer_(journal), tree_(&tree), others_(&others) {}
 
   // See ThreadRegister.
   void on_mask(std::function<void(const machine::CpuSet&, const machine::CpuSet&)> told) {
     on_mask_ = std::move(told);
   }
-  void lay_ready(const machine::CpuSet& mask);
-  [[nodiscard]] machine::CpuSet lay_main_ready();
   void watch_load();
   void set_policy(Policy policy) { policy_ = std::move(policy); }
   void set_machine_state(MachineState machine_state);
@@ -88,7 +84,6 @@ class ThreadPlacer {
   ThreadChanger changer_;
   ProcessTree* tree_;
   ChangesByOthers* others_;
-  MainPlacement* main_;
   std::optional<LoadGauge> gauge_;
   std::function<void(const machine::CpuSet&, const machine::CpuSet&)> on_mask_;
   ThreadPlan newest_plan_;

@@ -21,22 +21,11 @@ constexpr int migrations_read_at_once = 2;
 
 ThreadRegister::ThreadRegister(MachineState machine_state, Policy policy, Journal& journal)
     : journal_(&journal),
-      others_(tree_, journal, main_,
+      others_(tree_, journal,
               {.open_cpus = [](pid_t process) { return machine::open_cpus(process); },
                .whole_mask = machine::whole_mask},
               [this](const CpuSet& then, const CpuSet& now) { placer_.confine(then, now); }),
-      placer_(std::move(machine_state), std::move(policy), journal, tree_, others_, main_) {}
-
-void ThreadRegister::lay_ready(const std::vector<CpuSet>& masks) {
-  const std::scoped_lock lock(mutex_);
-  for (const CpuSet& mask : masks)
-    if (!mask.empty()) placer_.lay_ready(mask);
-}
-
-CpuSet ThreadRegister::lay_main_ready() {
-  const std::scoped_lock lock(mutex_);
-  return restored_ ? CpuSet() : placer_.lay_main_ready();
-}
+      placer_(std::move(machine_state), std::move(policy), journal, tree_, others_) {}
 
 void ThreadRegister::on_mask(std::function<void(const CpuSet&, const CpuSet&)> told) {
   const std::scoped_lock lock(mutex_);
@@ -160,7 +149,7 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   }
   const auto stat = read_task_stat(number, number);
   main.name = stat ? stat->name : "";
-  others_.notice_shim(process, main);
+  others_.notice_put_back(main);
   main.in_place_ns.reset();
   crowds_.change(tree_.processes().size(), tree_.alive());
   follow_policy();
@@ -173,23 +162,19 @@ void ThreadRegister::makes_a_thread(pid_t maker) {
 }
 
 void ThreadRegister::thread_began(pid_t number, pid_t owner,
-                                  const std::optional<InheritedSettings>& inherited, const CpuSet& given) {
+                                  const std::optional<InheritedSettings>& inherited) {
   const std::scoped_lock lock(mutex_);
   const auto found = tree_.processes().find(owner);
   if (found == tree_.processes().end() || found->second.threads.contains(number)) return;
   FollowedProcess& process = found->second;
   const auto now = read_original(number);
   if (!now) return;
-  const GivenStates& given_before = placer_.changer().given();
-  // The mask that it took comes from millrace and says nothing about its class.
-  const bool took = !given.empty() && now->mask == given;
-  Original without = *now;
-  if (took) without.mask = process.original.mask;
-  if (!process.open.empty() && without.mask != process.original.mask &&
-      given_before.before(without).mask == without.mask)
-    others_.explain_mask(process, number, without);
-  Origin origin = origin_of(without, &process.original, inherited, given_before);
-  if (took) origin.original.mask = process.original.mask;
+  const GivenStates& given = placer_.changer().given();
+  Original explained = *now;
+  if (!process.open.empty() && explained.mask != process.original.mask &&
+      given.before(explained).mask == explained.mask)
+    others_.explain_mask(process, number, explained);
+  Origin origin = origin_of(explained, &process.original, inherited, given);
   if (origin.original.mask == process.original.mask) origin.original.any_cpu = process.original.any_cpu;
   const bool of_family = same_but_nice(origin.original, process.original);
   if (!restored_ && !of_family)

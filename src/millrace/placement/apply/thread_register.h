@@ -5,7 +5,6 @@
 #include "millrace/placement/apply/crowd_times.h"
 #include "millrace/placement/apply/inherited_settings.h"
 #include "millrace/placement/apply/journal.h"
-#include "millrace/placement/apply/main_placement.h"
 #include "millrace/placement/apply/process_tree.h"
 #include "millrace/placement/apply/spawning_threads.h"
 #include "millrace/placement/apply/thread_placer.h"
@@ -52,7 +51,7 @@ struct ThreadIdentity {
 
 // Applies the placement policy to every thread of the program. The watcher of the program reports births and
 // ends. What is decided and done is elsewhere: which threads there are (ProcessTree), what each is given
-// (ThreadPlacer), when main is placed (MainPlacement), and whose a change is (ChangesByOthers). This class
+// (ThreadPlacer), when main is placed (main_placement.h), and whose a change is (ChangesByOthers). This class
 // joins them behind one lock and reads what the kernel tells of a birth.
 //
 // Thread-safe.
@@ -63,14 +62,8 @@ class ThreadRegister {
   ThreadRegister(const ThreadRegister&) = delete;
   ThreadRegister& operator=(const ThreadRegister&) = delete;
 
-  // Prepares masks that new threads may take themselves at birth, before the birth is reported.
-  void lay_ready(const std::vector<machine::CpuSet>& masks);
-
-  // Returns the mask that the program's main thread is to take itself when it makes its first thread, by the
-  // current load. Empty: it keeps what it has. Call it repeatedly until main has made that thread.
-  [[nodiscard]] machine::CpuSet lay_main_ready();
-  // Calls `told`, with the register's lock held, with each mask that a thread is about to get or may take,
-  // and the mask that it had before.
+  // Calls `told`, with the register's lock held, with each mask that a thread is about to get, and the mask
+  // that it had before.
   void on_mask(std::function<void(const machine::CpuSet& mask, const machine::CpuSet& original)> told);
   // Threads that put back their masks to start programs are given them again afterwards. `spawning` must
   // outlive the register.
@@ -99,11 +92,9 @@ class ThreadRegister {
   // A thread is stopped just before it makes another. If it is the main thread and makes the first thread of
   // its process, it gets its mask before it goes on.
   void makes_a_thread(pid_t maker);
-  // Reports another thread of a known process. given: the prepared mask that it took at its birth, if any. A
-  // known thread is ignored.
+  // Reports another thread of a known process. A known thread is ignored.
   void thread_began(pid_t thread, pid_t process,
-                    const std::optional<InheritedSettings>& inherited = std::nullopt,
-                    const machine::CpuSet& given = {});
+                    const std::optional<InheritedSettings>& inherited = std::nullopt);
   // Reports the end of a thread or process; unknown ones are ignored.
   void thread_ended(pid_t thread);
 
@@ -165,7 +156,6 @@ class ThreadRegister {
   mutable std::mutex mutex_;
   Journal* journal_;
   ProcessTree tree_;
-  MainPlacement main_;
   ChangesByOthers others_;
   ThreadPlacer placer_;
   ThreadTimes times_;

@@ -39,13 +39,13 @@ TEST_F(ThreadRegisterTest, WhatWasInheritedFromAMakerThatIsGoneIsKnown) {
   EXPECT_EQ(read_original(child)->scheduling_class, machine::SchedulingClass::other);
 }
 
-// Set by a shim that has not reported it yet.
-TEST_F(ThreadRegisterTest, MasksThatWereLaidReadyAreNobodysChoice) {
+TEST_F(ThreadRegisterTest, AProcessThatIsFoundWithAMaskThatAThreadWasGivenHasNotChosenIt) {
   if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet one = machine_state_.allowed.first(1);
-  ThreadRegister threads(machine_state_, policy_of(Plan()), journal_);
-  threads.lay_ready({machine::CpuSet(), one});
+  ThreadRegister threads(machine_state_, others_on(one), journal_);
   ASSERT_TRUE(threads.process_began(getpid()));
+  const ForkedProcess thread_process;
+  threads.thread_began(thread_process.number(), getpid());
   const ForkedProcess child_process;
   const pid_t child = child_process.number();
   ASSERT_TRUE(machine::bind_thread(child, one));
@@ -53,49 +53,6 @@ TEST_F(ThreadRegisterTest, MasksThatWereLaidReadyAreNobodysChoice) {
   threads.restore();
   EXPECT_EQ(machine::thread_affinity(child), machine_state_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
-}
-
-// The shim gave it its mask, which says nothing about its class.
-TEST_F(ThreadRegisterTest, AClassThatAThreadChoseBeforeItWasToldOfStays) {
-  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
-    GTEST_SKIP() << "needs class other";
-  const machine::CpuSet one = machine_state_.allowed.first(1);
-  for (const auto chosen : {machine::SchedulingClass::batch, machine::SchedulingClass::idle}) {
-    ThreadRegister threads(machine_state_, cpu_list_policy({one}), journal_);
-    threads.lay_ready({one});
-    ASSERT_TRUE(threads.process_began(getpid()));
-    const WaitingThreads waiting(1);
-    const pid_t thread = waiting.numbers().front();
-    ASSERT_TRUE(machine::bind_thread(thread, one));
-    ASSERT_TRUE(machine::change_scheduling(thread, {.scheduling_class = chosen}));
-    threads.thread_began(thread, getpid(), std::nullopt, one);
-    EXPECT_EQ(read_original(thread)->scheduling_class, chosen);
-    threads.restore();
-    EXPECT_EQ(read_original(thread)->scheduling_class, chosen);
-    EXPECT_EQ(read_original(thread)->mask, machine_state_.allowed);
-  }
-}
-
-// Inherited from its maker, which was given the class.
-TEST_F(ThreadRegisterTest, AClassThatAThreadInheritedBeforeItTookItsMaskIsNoChoice) {
-  if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const auto before = read_original(0).value();
-  if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
-  const machine::CpuSet one = machine_state_.allowed.first(1);
-  ThreadRegister threads(
-      machine_state_, with_attributes(cpu_list_policy({one}), machine::SchedulingClass::batch, std::nullopt),
-      journal_);
-  threads.lay_ready({one});
-  ASSERT_TRUE(threads.process_began(getpid()));
-  const WaitingThreads waiting(1);
-  const pid_t thread = waiting.numbers().front();
-  ASSERT_EQ(read_original(thread)->scheduling_class, machine::SchedulingClass::batch);
-  ASSERT_TRUE(machine::bind_thread(thread, one));
-  threads.thread_began(thread, getpid(), std::nullopt, one);
-  EXPECT_TRUE(threads.counts().left_alone.empty());
-  threads.restore();
-  EXPECT_TRUE(same_but_nice(read_original(thread).value(), before));
 }
 
 // It was found after it had chosen its mask, with an inherited class.
@@ -143,11 +100,12 @@ TEST_F(ThreadRegisterTest, WhoIsToldOfAfterTheEndIsGivenBackWhatItInherited) {
 TEST_F(ThreadRegisterTest, AnExecutedProgramIsGivenBackWhatAForgottenThreadWasGiven) {
   if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet one = machine_state_.allowed.first(1);
-  ThreadRegister threads(machine_state_, policy_of(Plan()), journal_);
-  threads.lay_ready({one});
+  ThreadRegister threads(machine_state_, others_on(one), journal_);
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));
+  const ForkedProcess thread_process;
+  threads.thread_began(thread_process.number(), program);
   ASSERT_TRUE(machine::bind_thread(program, one));
   threads.process_executed(program, 4194304);
   EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed);
@@ -160,13 +118,7 @@ TEST_F(ThreadRegisterTest, AnExecutedProgramIsGivenBackWhatAForgottenThreadWasGi
 TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
   if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet one = machine_state_.allowed.first(1);
-  const Policy others_on_one = [one](const MachineState&, std::span<const ThreadView> views) {
-    std::vector<ThreadPlan> plans(views.size());
-    for (std::size_t i = 0; i < views.size(); ++i)
-      if (!views[i].main) plans[i].mask = one;
-    return plans;
-  };
-  ThreadRegister threads(machine_state_, others_on_one, journal_);
+  ThreadRegister threads(machine_state_, others_on(one), journal_);
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   const ForkedProcess thread_process;

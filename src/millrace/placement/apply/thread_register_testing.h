@@ -49,6 +49,16 @@ inline Policy first_allowed() {
           {.each_by_itself = true, .explicit_masks = true}};
 }
 
+// Gives each thread but main this mask. Tests let another process stand in for the thread.
+inline Policy others_on(const machine::CpuSet& mask) {
+  return [mask](const MachineState&, std::span<const ThreadView> threads) {
+    std::vector<ThreadPlan> plans(threads.size());
+    for (std::size_t i = 0; i < threads.size(); ++i)
+      if (!threads[i].main) plans[i].mask = mask;
+    return plans;
+  };
+}
+
 class FollowedThreads : public testing::Test {
  protected:
   TemporaryFolder own_;

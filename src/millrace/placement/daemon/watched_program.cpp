@@ -110,7 +110,7 @@ WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, b
     program->began_ = stat->start_time;
   }
   program->threads_.emplace(MachineState{.allowed = program->allowed_}, policy_of({}), program->journal_);
-  program->births_.emplace(*program->threads_, nullptr);
+  program->births_.emplace(*program->threads_);
   program->births_->follow_only([own = program.get()](pid_t born) { return own->is_own(born); });
   if (process != 0) {
     program->births_->look_for(Orphans::of_joined(process));

@@ -241,21 +241,6 @@ Policy with_main_at_first_birth(Policy policy) {
       traits};
 }
 
-std::vector<CpuSet> masks_in_advance(const Policy& policy, const MachineState& machine_state, int births) {
-  std::vector<ThreadView> threads = {{.number = 0, .main = true}};
-  std::vector<CpuSet> masks;
-  for (int number = 1; number <= births; ++number) {
-    threads.push_back({.number = number});
-    masks.push_back(policy(machine_state, threads).back().mask);
-  }
-  return masks;
-}
-
-CpuSet main_mask_in_advance(const Policy& policy, const MachineState& machine_state, const CpuSet& now) {
-  const std::vector<ThreadView> threads = {{.number = 0, .main = true, .mask = now}, {.number = 1}};
-  return policy(machine_state, threads).front().mask;
-}
-
 Policy cpu_list_policy(std::vector<CpuSet> lists) {
   return {[lists = std::move(lists)](const MachineState& machine_state, std::span<const ThreadView> threads) {
             std::vector<ThreadPlan> plans;

@@ -110,15 +110,6 @@ class Policy {
 // Returns the same policy, but main threads get their masks when their process makes its first thread.
 [[nodiscard]] Policy with_main_at_first_birth(Policy policy);
 
-// Returns the masks that the first `births` threads of a single-threaded process will get. The threads can
-// then take them without asking.
-[[nodiscard]] std::vector<machine::CpuSet> masks_in_advance(const Policy& policy,
-                                                            const MachineState& machine_state, int births);
-// Returns the mask that the main thread of such a process gets when it makes its first thread. `now`: the
-// mask it has been promised so far.
-[[nodiscard]] machine::CpuSet main_mask_in_advance(const Policy& policy, const MachineState& machine_state,
-                                                   const machine::CpuSet& now);
-
 // Explicit lists: thread number n gets the allowed part of lists[n mod size], or everything allowed if that
 // part is empty. `lists` must not be empty.
 [[nodiscard]] Policy cpu_list_policy(std::vector<machine::CpuSet> lists);

@@ -223,16 +223,6 @@ TEST(MainLeastLoaded, LeavesMainWhereItIsWhileNoCoreIsClearlyBetter) {
   EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, machine_state, threads).front(), CpuSet{3});
 }
 
-TEST(MainLeastLoaded, PromisesMainThePlaceThatItHasWithItsFirstThread) {
-  const Topology topology = quad_core();
-  const MachineState machine_state{
-      .topology = &topology, .allowed = topology.cpus(), .load = {0, 0.9, 0.1, 0.9}};
-  const Policy policy = with_main_at_first_birth(policy_of({.masks = MaskPolicy::main_least_loaded}));
-  EXPECT_TRUE(policy.traits().main_at_first_birth);
-  EXPECT_EQ(main_mask_in_advance(policy, machine_state, {}), CpuSet{2});
-  EXPECT_EQ(main_mask_in_advance(policy_of({.masks = MaskPolicy::one_to_one}), machine_state, {}), CpuSet());
-}
-
 TEST(MainLeastLoaded, LeavesMainAloneWhenItIsAloneOrThreadsOutnumberCores) {
   const Topology topology = quad_core();
   const MachineState machine_state{.topology = &topology, .allowed = topology.cpus(), .load = {}};

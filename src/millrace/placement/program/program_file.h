@@ -14,7 +14,7 @@ struct ProgramFile {
   std::filesystem::path path;  // as it will be executed, with links resolved
   bool script = false;         // begins with "#!"; the other members then describe its interpreter
   bool dynamic = false;        // loads shared libraries
-  bool glibc = false;          // uses glibc's loader, so a shim finds the libc it is built for
+  bool glibc = false;          // uses glibc's loader, so the mask library finds the libc it is built for
   bool traces = false;         // calls ptrace itself, as debuggers do; not known for static programs
   bool sanitized = false;      // built with a sanitizer whose leak check traces the program itself at its end
   bool narrow = false;         // 32-bit; nothing else is known then

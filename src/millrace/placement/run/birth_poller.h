@@ -2,13 +2,11 @@
 #pragma once
 
 #include "millrace/placement/apply/thread_register.h"
-#include "millrace/placement/birth/birth_shim.h"
 #include "millrace/placement/run/orphans.h"
 #include "millrace/placement/task/children.h"
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <sys/types.h>
@@ -18,8 +16,8 @@ namespace millrace::placement {
 // Not thread-safe.
 class BirthPoller {
  public:
-  // Reports what it finds to `threads`. `threads` and `shim` (null: none) must outlive it.
-  BirthPoller(ThreadRegister& threads, BirthShim* shim);
+  // Reports what it finds to `threads`, which must outlive it.
+  explicit BirthPoller(ThreadRegister& threads);
   BirthPoller(const BirthPoller&) = delete;
   BirthPoller& operator=(const BirthPoller&) = delete;
   // Restores the earlier setting for orphans (see take_orphans()).
@@ -39,14 +37,11 @@ class BirthPoller {
 
  private:
   ThreadRegister* threads_;
-  BirthShim* shim_;
   int took_orphans_before_ = 0;
   ChildrenReader children_;
   std::function<bool(pid_t)> accept_;
   std::optional<Orphans> orphans_;
-  std::set<pid_t> seen_once_;        // with a shim: threads that were in /proc once
   ThreadRegister::Activity before_;  // at the last look
-  bool passed_over_ = false;         // the last look left a thread to the next one
   bool to_be_confirmed_ = true;      // it was the first look, or may have missed a birth
 };
 

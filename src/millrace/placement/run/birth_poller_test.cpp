@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 namespace millrace::placement {
@@ -47,7 +46,7 @@ TEST(BirthPoller, ReadsNothingWhileNobodyRunsAndFindsWhatIsMadeLater) {
   Journal journal = Journal::refusing({});
   ThreadRegister threads({.allowed = machine::current_thread_affinity().value()}, policy_of(Plan()), journal);
   ASSERT_TRUE(threads.process_began(program.number()));
-  BirthPoller poller(threads, nullptr);
+  BirthPoller poller(threads);
   constexpr int looks_until_it_is_sure = 3;
   for (int look = 0; look < looks_until_it_is_sure; ++look) {
     std::ignore = threads.observe();
@@ -65,34 +64,6 @@ TEST(BirthPoller, ReadsNothingWhileNobodyRunsAndFindsWhatIsMadeLater) {
     return poller.poll_if_any_ran();
   }));
   EXPECT_EQ(threads.births(), 2);
-}
-
-// A poller with root's rights could place them.
-TEST(BirthPoller, ThreadsOfOthersAreNotTakenForAProgramsWhateverItTellsOfThem) {
-  const ForkedProcess program;
-  const ForkedProcess foreign;
-  auto shim = BirthShim::make({});
-  ASSERT_TRUE(shim);
-  void* start = mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED,
-                     shim->descriptors().front().first, 0);
-  ASSERT_NE(start, MAP_FAILED);
-  auto* const board = static_cast<millrace_birth_board*>(start);
-  const machine::CpuSet allowed = machine::current_thread_affinity().value();
-  Journal journal = Journal::refusing({});
-  ThreadRegister threads({.allowed = allowed}, policy_of(Plan()), journal);
-  ASSERT_TRUE(threads.process_began(program.number()));
-  BirthPoller poller(threads, &*shim);
-  std::uint32_t told = 0;
-  for (const pid_t thread : {foreign.number(), getpid(), pid_t{1}, pid_t{-1}, program.number()}) {
-    millrace_birth_slot& slot = board->slots[told++];
-    slot.process = static_cast<std::uint32_t>(program.number());
-    slot.thread = static_cast<std::uint32_t>(thread);
-    slot.end = millrace_birth_took_none;
-  }
-  board->births = told;
-  poller.poll();
-  EXPECT_EQ(threads.threads(), std::vector<pid_t>{program.number()});
-  munmap(start, sizeof(millrace_birth_board));
 }
 
 }  // namespace

@@ -14,10 +14,10 @@ namespace millrace::placement {
 // Not thread-safe.
 class BirthWatch {
  public:
-  // threads and shim: see BirthPoller. hand_over_ns: a traced program is handed over after this time without
+  // threads: see BirthPoller. hand_over_ns: a traced program is handed over after this time without
   // births.
-  BirthWatch(ThreadRegister& threads, BirthShim* shim, std::int64_t hand_over_ns)
-      : threads_(&threads), poller_(threads, shim), hand_over_ns_(hand_over_ns) {}
+  BirthWatch(ThreadRegister& threads, std::int64_t hand_over_ns)
+      : threads_(&threads), poller_(threads), hand_over_ns_(hand_over_ns) {}
 
   // Call this when the program starts to run.
   void program_begins(std::int64_t now) { begun_ns_ = now; }

@@ -10,8 +10,8 @@
 namespace millrace::placement {
 
 // Best first. `any`: the first that works.
-enum class BirthWay { any, ptrace, shim, polling, none };
-// "auto", "ptrace", "shim", "poll", "none".
+enum class BirthWay { any, ptrace, polling, none };
+// "auto", "ptrace", "poll", "none".
 [[nodiscard]] std::string_view name_of(BirthWay way);
 [[nodiscard]] std::optional<BirthWay> parse_birth_way(std::string_view name);
 
@@ -23,8 +23,5 @@ struct BirthChoice {
 // cannot trace; "" if it can, as far as is known.
 [[nodiscard]] BirthChoice choose_birth_way(BirthWay asked, const ProgramFile* program,
                                            std::string_view no_tracing);
-
-// Returns what keeps a program from loading a shim; "" if nothing does. is_root: root starts it.
-[[nodiscard]] std::string_view no_shim_in(const ProgramFile& program, bool is_root);
 
 }  // namespace millrace::placement

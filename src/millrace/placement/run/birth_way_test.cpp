@@ -17,40 +17,21 @@ TEST_P(ChosenWay, IsTheFirstThatWorksWithAReasonWhereItIsNotTheBest) {
   const BirthChoice choice = choose_birth_way(BirthWay::any, &program, no_tracing);
   EXPECT_EQ(choice.way, way);
   EXPECT_EQ(choice.reason.empty(), way == BirthWay::ptrace);
-  for (const BirthWay asked : {BirthWay::ptrace, BirthWay::shim, BirthWay::polling})
-    if (asked != BirthWay::shim || !program.sanitized) {
-      EXPECT_EQ(choose_birth_way(asked, &program, no_tracing).way, asked);
-    }
+  for (const BirthWay asked : {BirthWay::ptrace, BirthWay::polling})
+    EXPECT_EQ(choose_birth_way(asked, &program, no_tracing).way, asked);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, ChosenWay,
     testing::Values(Case{{.dynamic = true, .glibc = true}, "", BirthWay::ptrace},
                     Case{{}, "", BirthWay::ptrace},
-                    Case{{.dynamic = true, .glibc = true, .traces = true}, "", BirthWay::shim},
+                    Case{{.dynamic = true, .glibc = true, .traces = true}, "", BirthWay::polling},
                     Case{{.dynamic = true, .glibc = true, .sanitized = true}, "", BirthWay::polling},
                     Case{{.changes_user = true}, "", BirthWay::polling},
-                    Case{{.dynamic = true, .glibc = true}, "traced", BirthWay::shim},
+                    Case{{.dynamic = true, .glibc = true}, "traced", BirthWay::polling},
                     Case{{}, "traced", BirthWay::polling}, Case{{.dynamic = true}, "", BirthWay::ptrace},
                     Case{{.dynamic = true}, "traced", BirthWay::polling},
-                    Case{{.dynamic = true, .traces = true}, "", BirthWay::ptrace}));
-
-TEST(ChosenWay, NoShimIsLoadedBeforeASanitizer) {
-  const ProgramFile program{.dynamic = true, .glibc = true, .sanitized = true};
-  const BirthChoice choice = choose_birth_way(BirthWay::shim, &program, "");
-  EXPECT_EQ(choice.way, BirthWay::polling);
-  EXPECT_FALSE(choice.reason.empty());
-}
-
-TEST(ChosenWay, AShimIsForDynamicProgramsOfGlibcThatKeepTheirUser) {
-  for (const bool dynamic : {false, true})
-    for (const bool glibc : {false, true})
-      for (const bool changes_user : {false, true})
-        for (const bool is_root : {false, true}) {
-          const ProgramFile program{.dynamic = dynamic, .glibc = glibc, .changes_user = changes_user};
-          EXPECT_EQ(no_shim_in(program, is_root).empty(), dynamic && glibc && (is_root || !changes_user));
-        }
-}
+                    Case{{.dynamic = true, .traces = true}, "", BirthWay::polling}));
 
 }  // namespace
 }  // namespace millrace::placement

@@ -52,7 +52,6 @@ class ChangingCpuset : public testing::TestWithParam<BirthWay> {
 
 // The kernel remembers masks and applies them again as soon as it can. No mask of millrace's may remain.
 TEST_P(ChangingCpuset, LeavesNoMaskBehindThatComesBackOnceItGrows) {
-  if (GetParam() == BirthWay::shim) GTEST_SKIP() << "a shim is loaded when a program begins";
   const ForkedProcess program([] {
     static const bool once = [] {
       std::thread([] { pause(); }).detach();
@@ -104,8 +103,7 @@ TEST_P(ChangingCpuset, HasItsThreadsPlacedAnewOnWhatIsOpenThen) {
   EXPECT_TRUE(run.summary.threads.left_alone.empty()) << "none has looked after its own mask";
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, ChangingCpuset,
-                         testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
+INSTANTIATE_TEST_SUITE_P(Ways, ChangingCpuset, testing::Values(BirthWay::ptrace, BirthWay::polling),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 }  // namespace

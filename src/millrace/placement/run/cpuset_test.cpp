@@ -94,8 +94,7 @@ TEST_P(ProgramInCpuset, ThatCameWhileItRanEndsAsItWouldAndStaysWithinIt) {
   EXPECT_EQ(run.status, 128 + SIGTERM) << run.errors;
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, ProgramInCpuset,
-                         testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
+INSTANTIATE_TEST_SUITE_P(Ways, ProgramInCpuset, testing::Values(BirthWay::ptrace, BirthWay::polling),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 }  // namespace

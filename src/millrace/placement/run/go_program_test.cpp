@@ -92,9 +92,7 @@ TEST_P(GoProgram, HasItsThreadsPlacedAndEndsAsItWould) {
 INSTANTIATE_TEST_SUITE_P(
     Ways, GoProgram,
     testing::Values(GoCase{"static", BirthWay::ptrace, true}, GoCase{"cgo", BirthWay::ptrace, true},
-                    GoCase{"cgo", BirthWay::shim, true},
-                    // A static program loads no shim: its threads are found by polling.
-                    GoCase{"static", BirthWay::shim, false}, GoCase{"static", BirthWay::polling, false}),
+                    GoCase{"cgo", BirthWay::polling, false}, GoCase{"static", BirthWay::polling, false}),
     [](const auto& tested) { return fmt::format("{}_by_{}", tested.param.kind, name_of(tested.param.way)); });
 
 }  // namespace

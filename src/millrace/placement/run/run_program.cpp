@@ -6,10 +6,10 @@
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/apply/journal.h"
-#include "millrace/placement/birth/birth_shim.h"
 #include "millrace/placement/birth/follower.h"
 #include "millrace/placement/birth/forwarded_signals.h"
 #include "millrace/placement/birth/group_witness.h"
+#include "millrace/placement/birth/mask_library.h"
 #include "millrace/placement/birth/signals_for_program.h"
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/machine_state.h"
@@ -78,8 +78,8 @@ class Run {
 
  private:
   [[nodiscard]] std::optional<Plan> remembered() const;
+  [[nodiscard]] bool preloads_masks(const Policy& policy, const ProgramFile* program) const;
   Status prepare_threads(const ProgramFile* program);
-  void lay_main_ready();
   void raise_priority();
   [[nodiscard]] std::int64_t trials_after() const;
   void begin_trials();
@@ -112,7 +112,7 @@ class Run {
   std::list<std::optional<machine::Topology>> topologies_{std::nullopt};
   std::optional<ProgramMemory> memory_;
   std::optional<Reports> reports_;
-  std::optional<BirthShim> shim_;
+  std::optional<MaskLibrary> masks_;  // preloaded into the program
   std::optional<Guardian> guardian_;
   const ChildProcess* program_ = nullptr;  // if it was launched
   ExecutedPrograms executed_;
@@ -139,16 +139,13 @@ std::string no_tracing() {
   return permitted ? "" : permitted.error().message;
 }
 
-// True if a shim can be loaded and should answer how many CPUs there are once main is pinned.
-bool wants_answers(const Policy& policy, const ProgramFile* program) {
-  return policy.traits().main_at_first_birth && program != nullptr && program->glibc && !program->sanitized &&
-         !program->changes_user;
-}
-
-// Prepares main's mask by the latest load, until main has made a thread and thus taken it.
-void Run::lay_main_ready() {
-  if (shim_ && summary_.birth == BirthWay::shim && shim_->births() == 0)
-    shim_->lay_main_ready(threads_->lay_main_ready());
+// True if the program should be told its own masks (mask_library.h), and can load the library that does so.
+// If main is pinned early, it may yet count the CPUs. A program that cannot be traced starts other programs
+// without being stopped, so nothing else lets these begin with the mask that it was given.
+bool Run::preloads_masks(const Policy& policy, const ProgramFile* program) const {
+  const bool cannot_be_traced = settings_.birth == BirthWay::any && summary_.birth == BirthWay::polling;
+  return (policy.traits().main_at_first_birth || cannot_be_traced) && program != nullptr && program->glibc &&
+         !program->sanitized && !program->changes_user;
 }
 
 void Run::raise_priority() {
@@ -174,34 +171,19 @@ Status Run::prepare_threads(const ProgramFile* program) {
     if (!read) return std::unexpected(read.error());
     machine_state = std::move(*read);
   }
-  std::vector<CpuSet> laid_ready;
-  const bool by_shim = summary_.birth == BirthWay::shim;
-  if (by_shim || wants_answers(policy, program)) {
-    constexpr int births_in_advance = 64;
-    if (by_shim) laid_ready = masks_in_advance(policy, machine_state, births_in_advance);
-    auto shim = BirthShim::make({.masks = laid_ready,
-                                 .answers_only = !by_shim,
-                                 .kept_free = reports_ ? reports_->tap.for_program().second : -1});
-    if (shim) {
-      shim_.emplace(std::move(*shim));
-    } else if (by_shim) {
-      laid_ready.clear();
-      summary_.birth = BirthWay::polling;
-      summary_.birth_reason = shim.error().message;
-    }
-  }
+  if (preloads_masks(policy, program))
+    if (auto library = MaskLibrary::make(reports_ ? reports_->tap.for_program().second : -1))
+      masks_.emplace(std::move(*library));
   threads_.emplace(std::move(machine_state), std::move(policy), journal_);
-  if (shim_) {
+  if (masks_) {
     threads_->on_mask(
-        [this](const CpuSet& mask, const CpuSet& original) { shim_->note_given(mask, original); });
-    threads_->watch_spawning(shim_->spawning());
-    threads_->ask_chosen([this](const CpuSet& mask) { return shim_->is_chosen(mask); });
-    shim_->note_traced(summary_.birth == BirthWay::ptrace);
+        [this](const CpuSet& mask, const CpuSet& original) { masks_->note_given(mask, original); });
+    threads_->watch_spawning(masks_->spawning());
+    threads_->ask_chosen([this](const CpuSet& mask) { return masks_->is_chosen(mask); });
+    masks_->note_traced(summary_.birth == BirthWay::ptrace);
   }
-  threads_->lay_ready(laid_ready);
   if (settings_.policy && settings_.masks == MasksNeed::load) threads_->watch_load();
-  lay_main_ready();
-  births_.emplace(*threads_, by_shim && shim_ ? &*shim_ : nullptr, settings_.hand_over_ns);
+  births_.emplace(*threads_, settings_.hand_over_ns);
   overseer_.emplace(*threads_, reports_ ? &reports_->reader : nullptr,
                     reports_ && settings_.progress.stream != ReportStream::none,
                     remembered().value_or(Plan()));
@@ -307,9 +289,6 @@ Result<Summary> Run::launch() {
   BirthChoice choice = choose_birth_way(settings_.birth, program ? &*program : nullptr, no_tracing());
   summary_.birth = choice.way;
   summary_.birth_reason = std::move(choice.reason);
-  const std::string_view no_shim = program ? no_shim_in(*program, geteuid() == 0) : "";
-  if (summary_.birth == BirthWay::shim && !no_shim.empty())
-    summary_.notes.push_back(fmt::format("{} loads no shim; its births are found by polling", no_shim));
   if (!settings_.policy && settings_.profiles != nullptr && program)
     memory_.emplace(*settings_.profiles, *program, settings_.command, allowed_, summary_.notes);
   if (program) executed_.expect(*program);
@@ -331,9 +310,9 @@ Result<Summary> Run::launch() {
   LaunchSettings launch{.command = settings_.command,
                         .blocked_signals = settings_.blocked_signals,
                         .ignored_signals = settings_.ignored_signals};
-  if (shim_ && no_shim.empty()) {
-    launch.environment = shim_->environment();
-    launch.descriptors = shim_->descriptors();
+  if (masks_) {
+    launch.environment = masks_->environment();
+    launch.descriptors = masks_->descriptors();
   }
   if (reports_) launch.descriptors.push_back(reports_->tap.for_program());
   auto waiting = WaitingProgram::make(launch);
@@ -389,8 +368,6 @@ Result<Summary> Run::attach() {
   joined_orphans_ = Orphans::of_joined(process);
   summary_.program = fmt::format("process {} ({})", process, stat->name);
   summary_.birth = settings_.birth == BirthWay::any ? BirthWay::ptrace : settings_.birth;
-  if (summary_.birth == BirthWay::shim)
-    return usage_error("a shim is loaded when a program begins; to attach use --detect ptrace or poll");
   if (Status guarded = ensure_guardian(); !guarded) return std::unexpected(guarded.error());
 
   if (auto ready = prepare_threads(nullptr); !ready) return std::unexpected(ready.error());
@@ -419,7 +396,7 @@ Result<Summary> Run::attach() {
 
 // From now on births are only found by polling.
 void Run::begin_polling() {
-  if (shim_) shim_->note_traced(false);
+  if (masks_) masks_->note_traced(false);
   if (joined_orphans_) return births_->begin_polling(*joined_orphans_);
   // Other children of this process count as the program's from now on.
   ensure_guardian_or_change_nothing();
@@ -451,7 +428,6 @@ void Run::note_hand_over(const Follower& follower, std::int64_t now) {
 // Restores everything that descends from the program, including births under way.
 void Run::restore(Follower* follower) {
   if (births_->polls()) births_->find_all();
-  if (shim_) shim_->withdraw();
   summary_.restored = threads_->restore();
   if (follower != nullptr) follower->stop();
   if (!births_->polls() && follower != nullptr && follower->let_go() != Tracer::LetGo::not_yet) {
@@ -527,10 +503,7 @@ void Run::oversee(Follower* follower, pid_t process) {
         begin_trials();
         trials_to_begin = false;
       }
-      const std::int64_t rest = rest_after([this] {
-        overseer_->tick();
-        lay_main_ready();
-      });
+      const std::int64_t rest = rest_after([this] { overseer_->tick(); });
       // Not counted as a look: reading the machine may take as long as hundreds of looks, and a long rest
       // would follow just when more CPUs may come or go.
       if (threads_->allowed() != allowed_) plan_anew();
@@ -585,9 +558,6 @@ Summary Run::finish(Follower* follower) {
   }
   restore(follower);
   summary_.threads = threads_->counts();
-  // Includes threads that ended before they were seen; zero if the shim only answers.
-  if (shim_)
-    summary_.threads.births = std::max(summary_.threads.births, shim_->births() + summary_.threads.processes);
   summary_.policy = settings_.policy_name;
   summary_.scheduling_class = settings_.scheduling_class;
   summary_.slice_ns = settings_.slice_ns;

@@ -65,6 +65,13 @@ void become_nobody() {
   unsetenv("XDG_RUNTIME_DIR");
 }
 
+// Births are polled, and the mask library is preloaded. The policy changes nothing unless another is given.
+RunSettings preloaded(std::vector<std::string> command, Policy policy = policy_of({})) {
+  RunSettings settings = fixed(MaskPolicy::none, BirthWay::polling, std::move(command));
+  settings.policy = with_main_at_first_birth(std::move(policy));
+  return settings;
+}
+
 std::string name_of_way(BirthWay way) { return std::string(name_of(way)); }
 
 class EveryWay : public testing::TestWithParam<std::tuple<BirthWay, const char*>> {
@@ -74,10 +81,7 @@ class EveryWay : public testing::TestWithParam<std::tuple<BirthWay, const char*>
     return testing_program(std::get<1>(GetParam()), name);
   }
   // True if threads are pinned before they run.
-  [[nodiscard]] bool binds_at_birth() const {
-    return way() == BirthWay::ptrace ||
-           (way() == BirthWay::shim && std::string("dynamic") == std::get<1>(GetParam()));
-  }
+  [[nodiscard]] bool binds_at_birth() const { return way() == BirthWay::ptrace; }
 };
 
 TEST_P(EveryWay, ProgramSeesAllCpusAtItsStart) {
@@ -104,7 +108,7 @@ TEST_P(EveryWay, MainHasItsPlaceBeforeItsFirstThreadBeginsAndIsToldOfAllCpus) {
     EXPECT_TRUE(is_one(masks["first"])) << run.output;
   }
   EXPECT_EQ(masks["bound count"], masks["start count"]);
-  // A static program cannot load the shim that would answer.
+  // A static program cannot load the library that would answer.
   if (std::string("dynamic") == std::get<1>(GetParam())) {
     EXPECT_EQ(masks["child"], all) << run.output;
     EXPECT_EQ(masks["bound libc"], all) << run.output;
@@ -290,11 +294,12 @@ TEST_P(EveryWay, ProgramsAreStoppedAndContinuedByOthers) {
   EXPECT_EQ(run.finish().status, 6);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, EveryWay,
-    testing::Combine(testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
-                     testing::ValuesIn(first_if_sanitized({"dynamic", "static"}))),
-    [](const auto& test) { return name_of_way(std::get<0>(test.param)) + "_" + std::get<1>(test.param); });
+INSTANTIATE_TEST_SUITE_P(Ways, EveryWay,
+                         testing::Combine(testing::Values(BirthWay::ptrace, BirthWay::polling),
+                                          testing::ValuesIn(first_if_sanitized({"dynamic", "static"}))),
+                         [](const auto& test) {
+                           return name_of_way(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
+                         });
 
 // A way to observe births, and whether it has been handed over to polling by then.
 class GroupSignals : public testing::TestWithParam<std::pair<BirthWay, bool>> {};
@@ -322,7 +327,7 @@ TEST_P(GroupSignals, ArriveOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, GroupSignals,
                          testing::Values(std::pair(BirthWay::ptrace, false),
-                                         std::pair(BirthWay::ptrace, true), std::pair(BirthWay::shim, false),
+                                         std::pair(BirthWay::ptrace, true),
                                          std::pair(BirthWay::polling, false)),
                          [](const auto& test) {
                            return name_of_way(test.param.first) + (test.param.second ? "_handed_over" : "");
@@ -333,7 +338,7 @@ TEST(RunProgram, ProgramsThatTraceOthersAreNotTraced) {
       fixed(MaskPolicy::one_to_one, BirthWay::any, {testing_program("dynamic", "tracing")});
   const TestRun run = run_to_end(settings);
   EXPECT_EQ(run.status, 0);
-  EXPECT_EQ(run.summary.birth, BirthWay::shim);
+  EXPECT_EQ(run.summary.birth, BirthWay::polling);
   EXPECT_THAT(run.summary.birth_reason, HasSubstr("ptrace"));
 }
 
@@ -419,14 +424,14 @@ bool all_as_before(pid_t program, const machine::SchedulingAttributes& before) {
 TEST(RunProgram, WhenItIsKilledTheProgramGoesOnAndTheGuardianRestores) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to restore";
   const auto before = machine::scheduling_attributes(0).value();
-  for (const BirthWay way : {BirthWay::ptrace, BirthWay::shim}) {
+  for (const BirthWay way : {BirthWay::ptrace, BirthWay::polling}) {
     RunSettings settings =
         fixed(MaskPolicy::one_to_one, way, {testing_program("dynamic", "threads"), "2", "20"});
     settings.scheduling_class = machine::SchedulingClass::batch;
     TestProcess run(settings);
     ASSERT_TRUE(run.wait_for_output("thread 1"));
     const pid_t program = run.program();
-    ASSERT_FALSE(all_as_before(program, before));
+    ASSERT_TRUE(eventually([&] { return !all_as_before(program, before); }));
     kill(run.process(), SIGKILL);
     EXPECT_TRUE(eventually([&] { return all_as_before(program, before); }));
     EXPECT_EQ(list_threads(program).size(), 3U);
@@ -520,30 +525,9 @@ TEST_P(OwnChoices, StayWhenItIsKilledAndTheRestIsGivenBack) {
 
 INSTANTIATE_TEST_SUITE_P(
     OfThreads, OwnChoices,
-    testing::Combine(testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
+    testing::Combine(testing::Values(BirthWay::ptrace, BirthWay::polling),
                      testing::Values(OwnChoice{"class", false}, OwnChoice{"mask", true})),
     [](const auto& info) { return name_of_way(std::get<0>(info.param)) + "_" + std::get<1>(info.param).of; });
-
-TEST(RunProgram, WhenItIsKilledThreadsMadeLaterTakeNothingThatWasLaidReadyForThem) {
-  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to take";
-  const TemporaryFolder folder;
-  const std::string file = folder.path() / "go on";
-  RunSettings settings =
-      fixed(MaskPolicy::none, BirthWay::shim, {testing_program("dynamic", "choosers"), "late", file});
-  settings.policy = cpu_list_policy({CpuSet{allowed().highest()}});
-  TestProcess run(settings);
-  ASSERT_TRUE(run.wait_for_output("ready"));
-  const pid_t program = run.program();
-  kill(run.process(), SIGKILL);
-  ASSERT_TRUE(eventually([&] {
-    const auto stat = read_task_stat(program, program);
-    return !stat || stat->parent != run.process();
-  }));
-  ASSERT_TRUE(eventually([&] { return machine::thread_affinity(program) == allowed(); }))
-      << "main may have had a place, which the guardian takes back";
-  std::ofstream(file) << "now";
-  EXPECT_EQ(masks_in(run.finish().output)["own"], one_by_one(allowed()));
-}
 
 struct Chooser {
   const char* mode;
@@ -567,9 +551,8 @@ TEST_P(Choosers, StartProgramsWithWhatTheyHaveChosenAndElseWithWhatTheProgramWas
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const Chooser& chooser = GetParam();
   const std::string cpu = std::to_string(allowed().highest());
-  RunSettings settings =
-      fixed(MaskPolicy::none, BirthWay::shim, {testing_program("dynamic", "choosers"), chooser.mode, cpu});
-  settings.policy = by_kind({}, CpuSet{allowed().highest()});
+  RunSettings settings = preloaded({testing_program("dynamic", "choosers"), chooser.mode, cpu},
+                                   by_kind({}, CpuSet{allowed().highest()}));
   const std::string begun_with = chooser.chosen_stay ? cpu : one_by_one(allowed());
   std::map<std::string, std::string> expected{
       {"fork", begun_with}, {"spawn", begun_with}, {"shell", begun_with}};
@@ -583,37 +566,13 @@ TEST_P(Choosers, StartProgramsWithWhatTheyHaveChosenAndElseWithWhatTheProgramWas
 
 INSTANTIATE_TEST_SUITE_P(Modes, Choosers,
                          testing::Values(Chooser{"itself", true}, Chooser{"by-main", true},
+                                         Chooser{"attributes", true}, Chooser{"inherits", true},
                                          Chooser{"main", false}),
                          [](const auto& info) {
                            std::string name = info.param.mode;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
-
-TEST(RunProgram, AThreadKeepsWhatMainHasGivenItWhileItWasOnItsWayToItsPlace) {
-  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const std::string cpu = std::to_string(allowed().lowest());
-  for (int i = 0; i < 10; ++i) {
-    RunSettings settings = fixed(MaskPolicy::one_to_one, BirthWay::shim,
-                                 {testing_program("dynamic", "choosers"), "by-main", cpu});
-    settings.policy = cpu_list_policy({CpuSet{allowed().highest()}});
-    EXPECT_EQ(masks_in(run_to_end(settings).output)["own"], cpu);
-  }
-}
-
-// Polling finds them long before they report themselves, as on a busy machine.
-TEST(RunProgram, ThreadsThatAreBornSlowlyAreNotTakenToLookAfterThemselves) {
-  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to place";
-  for (const char* when : {"before", "within"}) {
-    RunSettings settings =
-        fixed(MaskPolicy::none, BirthWay::shim, {testing_program("dynamic", "slow_births"), when});
-    settings.policy = cpu_list_policy({CpuSet{allowed().lowest()}, CpuSet{allowed().highest()}});
-    const TestRun run = run_to_end(settings);
-    EXPECT_EQ(run.status, 0) << run.errors;
-    EXPECT_EQ(run.summary.threads.births, 5);
-    EXPECT_THAT(run.summary.threads.left_alone, testing::IsEmpty()) << when;
-  }
-}
 
 TEST(RunProgram, WhatAThreadHasJustChosenStaysInWhatItStartsAlsoWhereOthersWereGivenThat) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
@@ -627,16 +586,6 @@ TEST(RunProgram, WhatAThreadHasJustChosenStaysInWhatItStartsAlsoWhereOthersWereG
   auto masks = masks_in(run.output);
   for (const char* what : {"fork", "spawn", "shell", "own"})
     EXPECT_EQ(masks[what], cpu) << what;
-}
-
-// If the process is traced, its maker keeps running and sets the mask just after millrace has.
-TEST(RunProgram, AThreadWhoseAttributesNameItsMaskTakesNoOther) {
-  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const std::string cpu = std::to_string(allowed().lowest());
-  RunSettings settings =
-      fixed(MaskPolicy::none, BirthWay::shim, {testing_program("dynamic", "choosers"), "attributes", cpu});
-  settings.policy = cpu_list_policy({CpuSet{allowed().highest()}});
-  EXPECT_EQ(masks_in(run_to_end(settings).output)["own"], cpu);
 }
 
 TEST(RunProgram, AttachedItPlacesTheThreadsAndGivesThemBackOnASignal) {
@@ -733,7 +682,7 @@ TEST(RunProgram, EverythingElseWorksForAnybody) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
   // Leaving class idle needs a privilege.
   const bool fair = machine::scheduling_attributes(0)->scheduling_class == machine::SchedulingClass::other;
-  for (const BirthWay way : {BirthWay::ptrace, BirthWay::shim, BirthWay::polling}) {
+  for (const BirthWay way : {BirthWay::ptrace, BirthWay::polling}) {
     RunSettings settings =
         fixed(MaskPolicy::one_to_one, way, {testing_program("dynamic", "threads"), "2", "0.5"});
     if (fair) settings.scheduling_class = machine::SchedulingClass::batch;
@@ -742,52 +691,42 @@ TEST(RunProgram, EverythingElseWorksForAnybody) {
     EXPECT_EQ(ended.status, 0) << ended.errors;
     EXPECT_EQ(ended.summary.birth, way) << ended.summary.birth_reason;
     EXPECT_EQ(ended.summary.threads.refused, 0) << ended.summary.threads.first_refusal;
-    // With the shim the threads take their masks themselves.
-    if (way != BirthWay::shim) {
-      EXPECT_GT(ended.summary.threads.changes, 0);
-    }
+    EXPECT_GT(ended.summary.threads.changes, 0);
   }
 }
 
-// 1000 is near the number that the shim's library would get, and 100 near its number under a low limit. If
+// 1000 is near the number that the preloaded library would get, and 100 near its number under a low limit. If
 // they collided, the loader would wait for ever to read the library.
-TEST(RunProgram, TheShimLeavesTheDescriptorFreeThatProgressIsReadFrom) {
+TEST(RunProgram, ThePreloadedLibraryLeavesTheDescriptorFreeThatProgressIsReadFrom) {
   for (const int descriptor : {100, 1000}) {
-    RunSettings settings =
-        fixed(MaskPolicy::none, BirthWay::shim,
-              {"/bin/sh", "-c", fmt::format("echo begun; exec 1>/proc/self/fd/{}; echo done 1", descriptor)});
+    RunSettings settings = preloaded(
+        {"/bin/sh", "-c", fmt::format("echo begun; exec 1>/proc/self/fd/{}; echo done 1", descriptor)});
     settings.progress = {ReportStream::descriptor, descriptor, "done ([0-9]+)"};
     const TestRun run = run_to_end(settings);
     EXPECT_EQ(run.status, 0) << run.errors;
     EXPECT_EQ(run.output, "begun\n") << descriptor;
-    EXPECT_EQ(run.summary.birth, BirthWay::shim);
   }
 }
 
 TEST(RunProgram, TheProgramFindsTheDescriptorsThatItWouldFindWithout) {
   const std::vector<std::string> command = {"/bin/sh", "-c", "cd /proc/$$/fd; echo *"};
   const TestRun polled = run_to_end(fixed(MaskPolicy::none, BirthWay::polling, command));
-  const TestRun by_shim = run_to_end(fixed(MaskPolicy::none, BirthWay::shim, command));
-  EXPECT_EQ(by_shim.output, polled.output);
+  EXPECT_EQ(run_to_end(preloaded(command)).output, polled.output);
 }
 
 // bash has a getenv() and an unsetenv() of its own.
 TEST(RunProgram, ProgramsAndTheirChildrenFindThePreloadListThatTheyWouldHaveFound) {
-  const char* const look = "/usr/bin/env | /bin/grep -E '^(LD_PRELOAD|MILLRACE_BIRTH)'; true";
+  const char* const look = "/usr/bin/env | /bin/grep -E '^(LD_PRELOAD|MILLRACE)'; true";
   for (const char* shell : {"/bin/sh", "/bin/bash"})
-    for (const char* list : {static_cast<const char*>(nullptr), "", "libm.so.6", "libm.so.6:libdl.so.2"})
-      for (const MaskPolicy policy : {MaskPolicy::none, MaskPolicy::main_least_loaded}) {
-        const BirthWay way = policy == MaskPolicy::none ? BirthWay::shim : BirthWay::polling;
-        RunSettings settings = fixed(policy, way, {shell, "-c", look});
-        if (policy != MaskPolicy::none) settings.policy = with_main_at_first_birth(*settings.policy);
-        TestProcess run(settings, [list] {
-          unsetenv("LD_PRELOAD");
-          if (list != nullptr) setenv("LD_PRELOAD", list, 1);
-        });
-        const TestRun ended = run.finish();
-        EXPECT_EQ(ended.output, list == nullptr ? "" : "LD_PRELOAD=" + std::string(list) + "\n") << shell;
-        EXPECT_EQ(ended.errors, "") << shell;
-      }
+    for (const char* list : {static_cast<const char*>(nullptr), "", "libm.so.6", "libm.so.6:libdl.so.2"}) {
+      TestProcess run(preloaded({shell, "-c", look}), [list] {
+        unsetenv("LD_PRELOAD");
+        if (list != nullptr) setenv("LD_PRELOAD", list, 1);
+      });
+      const TestRun ended = run.finish();
+      EXPECT_EQ(ended.output, list == nullptr ? "" : "LD_PRELOAD=" + std::string(list) + "\n") << shell;
+      EXPECT_EQ(ended.errors, "") << shell;
+    }
 }
 
 // The signal arrives while the journal is made.
@@ -812,7 +751,7 @@ TEST(RunProgram, NothingIsLeftBehind) {
   // A separate folder, because other tests may be running programs now.
   const TemporaryFolder runtime;
   TestProcess process(
-      fixed(MaskPolicy::one_to_one, BirthWay::shim, {testing_program("dynamic", "threads"), "2"}),
+      fixed(MaskPolicy::one_to_one, BirthWay::polling, {testing_program("dynamic", "threads"), "2"}),
       [&runtime] { setenv("XDG_RUNTIME_DIR", runtime.path().c_str(), 1); });
   const TestRun run = process.finish();
   EXPECT_EQ(run.status, 0) << run.errors;
@@ -884,7 +823,7 @@ TEST_P(Daemons, ThatAreBeingMadeAsTheProgramEndsAreGivenBackWhatItHad) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, Daemons,
                          testing::Values(std::pair(BirthWay::ptrace, false),
-                                         std::pair(BirthWay::ptrace, true), std::pair(BirthWay::shim, false),
+                                         std::pair(BirthWay::ptrace, true),
                                          std::pair(BirthWay::polling, false)),
                          [](const auto& test) {
                            return name_of_way(test.param.first) + (test.param.second ? "_handed_over" : "");

@@ -231,8 +231,7 @@ TEST_P(JobControl, ReadingFromAStreamThatIsReadAlongFailsAtOnce) {
   EXPECT_EQ(job.code(), 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, JobControl,
-                         testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
+INSTANTIATE_TEST_SUITE_P(Ways, JobControl, testing::Values(BirthWay::ptrace, BirthWay::polling),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
 }  // namespace

@@ -5,8 +5,8 @@
  *   itself      after the thread has set its own mask to CPU
  *   main        after main has set its own mask to CPU; the thread was given a mask of one CPU
  *   by-main     after main has set the thread's mask to CPU
- * choosers attributes CPU    makes a thread with CPU in its attributes: "own M"
- * choosers late FILE         makes a thread as soon as FILE exists: "own M"
+ *   attributes  a thread that was made with CPU in its attributes
+ *   inherits    a thread that inherited CPU, which main had set for itself before
  * choosers class FILE        a thread chooses class batch as soon as FILE exists, and stays
  * choosers mask FILE         a thread chooses the lowest CPU as soon as FILE exists, and stays */
 #define _GNU_SOURCE
@@ -84,14 +84,14 @@ static void* body(void* argument) {
     if (!has_one_cpu()) exit(4);
   }
   if (is_mode("itself")) sched_setaffinity(0, sizeof(chosen), &chosen);
-  if (!is_mode("attributes") && !is_mode("late")) start_all();
+  start_all();
   print_own("own");
   return argument;
 }
 
 int main(int count, char** arguments) {
   if (count == 2) {
-    usleep(30000); /* so that it is seen before it reports itself */
+    usleep(30000); /* so that it is seen first */
     print_own(arguments[1]);
     return 0;
   }
@@ -102,12 +102,11 @@ int main(int count, char** arguments) {
   pthread_attr_init(&attributes);
   pthread_barrier_init(&ready, NULL, 2);
   const int stays = is_mode("class") || is_mode("mask");
-  if (is_mode("late")) {
-    wait_for(arguments[2]);
-  } else if (!stays) {
+  if (!stays) {
     CPU_ZERO(&chosen);
     CPU_SET(atoi(arguments[2]), &chosen);
   }
+  if (is_mode("inherits")) sched_setaffinity(0, sizeof(chosen), &chosen);
   if (is_mode("attributes")) pthread_attr_setaffinity_np(&attributes, sizeof(chosen), &chosen);
   pthread_t thread;
   if (pthread_create(&thread, &attributes, stays ? choose_late : body, arguments[2]) != 0) return 3;

@@ -1,6 +1,6 @@
-/* The birth board: memory that the preloaded birth shim shares with millrace. New threads find their masks on
- * it and report their birth, and main finds its mask. It also lists the masks that millrace gave, with the
- * masks from before. Included by the shim, which is C, and by millrace. */
+/* The mask board: memory that the preloaded mask library shares with millrace. It lists the masks that
+ * millrace gave, with the masks from before, and threads that are about to start a program. Included by the
+ * library, which is C, and by millrace. */
 #pragma once
 
 #ifdef __cplusplus
@@ -15,38 +15,19 @@ extern "C" {
 #include <stdint.h>
 
 enum {
-  millrace_board_version = 6,
-  millrace_board_slots = 1024,  /* births beyond these are found by polling */
+  millrace_board_version = 7,
   millrace_board_given = 1024,  /* further masks are not listed */
   millrace_board_starters = 64, /* further threads start programs with the mask that they have */
   millrace_board_words = 16,    /* size of a mask: 1024 CPUs, as in glibc's cpu_set_t */
   millrace_board_chosen = 2048, /* words of 32 bits */
-  millrace_board_placed = 128,  /* words of 32 bits */
 };
 
 /* The descriptors of the board and of the library: "NUMBER,NUMBER". The program inherits them and the library
  * closes them. */
-#define MILLRACE_BOARD_VARIABLE "MILLRACE_BIRTH_BOARD"
+#define MILLRACE_BOARD_VARIABLE "MILLRACE_MASK_BOARD"
 
 /* C naming. NOLINTBEGIN(readability-identifier-naming) */
-enum millrace_birth_end {
-  millrace_birth_under_way = 0,
-  millrace_birth_took_mask = 1,
-  millrace_birth_took_none = 2,
-};
-
-struct millrace_birth_slot {
-  uint64_t mask[millrace_board_words];
-  uint32_t has_mask;
-  uint32_t process;
-  /* The thread's number. It is stored before the thread checks `placed` and takes the mask. Sequentially
-   * consistent, paired with `placed`. */
-  MILLRACE_ATOMIC(uint32_t) thread;
-  /* A millrace_birth_end. Stored last, with release order: a reader with acquire order sees the rest. */
-  MILLRACE_ATOMIC(uint32_t) end;
-};
-
-/* A mask that a thread was given or may take, and the mask that it had before. */
+/* A mask that a thread was given, and the mask that it had before. */
 struct millrace_given_mask {
   uint64_t mask[millrace_board_words];
   uint64_t original[millrace_board_words];
@@ -60,11 +41,10 @@ struct millrace_given_mask {
  * gone. */
 #define MILLRACE_HELD UINT32_C(0x40000000)
 
-struct millrace_birth_board {
+struct millrace_mask_board {
   uint32_t version;
-  uint32_t size;         /* of this structure */
-  uint32_t owner;        /* the process that made the board; an ancestor of the program */
-  uint32_t answers_only; /* births are observed and placed by other means */
+  uint32_t size;  /* of this structure */
+  uint32_t owner; /* the process that made the board; an ancestor of the program */
   /* Set if a tracer restores each process that the program starts, before it begins. Relaxed order: a late
    * update is harmless. */
   MILLRACE_ATOMIC(uint32_t) traced;
@@ -80,26 +60,7 @@ struct millrace_birth_board {
    * than losing one that the program chose. Relaxed order: a thread that chooses for itself records it before
    * it makes a process; one that chooses for others records it just after. */
   MILLRACE_ATOMIC(uint32_t) chosen[millrace_board_chosen];
-  /* The CPU that the main thread takes when it makes its first thread; -1: it keeps its mask. Release and
-   * acquire: the mask is in `given`. */
-  MILLRACE_ATOMIC(int32_t) main_cpu;
-  /* Nonzero: threads must not take prepared masks any more, because all have been restored. Relaxed order: it
-   * publishes nothing, and a thread that read it too early is restored. */
-  MILLRACE_ATOMIC(uint32_t) lapsed;
-  /* A bit for each thread, by number, that millrace found before the thread reported itself. millrace places
-   * such a thread, so it must not take a mask. Sequentially consistent, paired with the numbers in the slots:
-   * a thread stores its number and then reads here; millrace stores the bit and then reads there. So at least
-   * one of them sees the other. If two threads share a bit or a number is reused, a thread takes no mask and
-   * is placed a little later. */
-  MILLRACE_ATOMIC(uint32_t) placed[millrace_board_placed];
-  /* The number of births, which also allots the slots. Relaxed order: it publishes nothing. */
-  MILLRACE_ATOMIC(uint32_t) births;
-  struct millrace_birth_slot slots[millrace_board_slots];
 };
-
-/* Position of a thread's bit in `placed`. */
-static inline uint32_t millrace_placed_word(uint32_t thread) { return thread / 32 % millrace_board_placed; }
-static inline uint32_t millrace_placed_flag(uint32_t thread) { return UINT32_C(1) << thread % 32; }
 
 /* FNV-1a over the words of a mask. */
 static inline uint32_t millrace_chosen_bit(const uint64_t* mask) {

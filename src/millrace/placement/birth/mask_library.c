@@ -1,22 +1,16 @@
-/* The birth shim is preloaded into a dynamically linked program. Each new thread takes the mask that millrace
- * prepared before the thread's own function begins. The main thread takes its mask before it makes its first
- * thread. Programs derive the number of CPUs from main's mask. So if main asks for its mask and millrace gave
- * it, the shim reports the mask from before. Processes also begin with that mask (process_shim.c). Without a
- * board the shim does nothing.
- *
- * Threads that glibc makes internally, and those made by a bare clone(), bypass the shim; millrace finds them
- * by polling. */
+/* The mask library is preloaded into a dynamically linked program. Programs derive the number of CPUs from
+ * main's mask. So if main asks for its mask and millrace gave it, the library reports the mask from before.
+ * Processes also begin with that mask (process_masks.c). The library records which masks the program chose
+ * itself. Without a board it does nothing. */
 #define _GNU_SOURCE
-#include "process_shim.h"
+#include "process_masks.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sys/mman.h>
@@ -28,15 +22,7 @@ typedef int (*attributes_function)(const pthread_attr_t*, size_t, cpu_set_t*);
 typedef int (*get_mask_function)(pthread_t, size_t, cpu_set_t*);
 typedef int (*set_mask_function)(pthread_t, size_t, const cpu_set_t*);
 
-struct birth {
-  void* (*function)(void*);
-  void* argument;
-  int has_chosen; /* its attributes set its mask, or it inherits a mask that its maker chose */
-};
-
-enum { word_bits = 64, highest_cpu = millrace_board_words * word_bits };
-
-static struct millrace_birth_board* board;
+static struct millrace_mask_board* board;
 /* Looked up once: a lookup waits for any thread that is loading a library, and that thread may be waiting for
  * the caller. */
 static create_function real_create;
@@ -44,17 +30,11 @@ static attributes_function mask_in;
 static get_mask_function real_get_mask;
 static set_mask_function real_set_mask;
 static pthread_t main_handle; /* after fork(): of the thread that called it */
-static int is_launched;       /* launched by millrace, and not forked since */
 /* All relaxed: each is set and read by one thread or publishes nothing. */
-static atomic_int main_is_bound; /* the shim gave main its mask as it made its first thread */
 static atomic_int main_chose;    /* the program has given its main thread a mask */
 static atomic_int others_chosen; /* one of its threads has given another, other than main, a mask */
-/* A bit for each thread, by number, that another thread has given a mask and that has not begun since. If two
- * threads share a bit or a number is reused, a thread takes no mask and is placed a little later. */
-enum { flag_bits = 32, flag_words = 128 };
-static atomic_uint given_by_others[flag_words];
-static atomic_int chooser; /* a vfork() child, which shares this memory and has chosen a mask */
-/* The calling thread gave itself a mask, or began with one that the program chose. */
+static atomic_int chooser;       /* a vfork() child, which shares this memory and has chosen a mask */
+/* The calling thread gave itself a mask. */
 static __thread int own_choice __attribute__((tls_model("initial-exec")));
 
 /* Returns NULL if `entry` is not the variable `name`. */
@@ -105,8 +85,8 @@ static void find_functions(void) {
   *(void**)&real_set_mask = millrace_next_function("pthread_setaffinity_np");
 }
 
-/* Returns NULL if there is no board, or no process left that would restore threads placed from it. */
-static struct millrace_birth_board* open_board(const char* descriptors) {
+/* Returns NULL if there is no board, or millrace has ended. */
+static struct millrace_mask_board* open_board(const char* descriptors) {
   char* next = NULL;
   const int file = (int)strtol(descriptors, &next, 10);
   const int library = *next == ',' ? (int)strtol(next + 1, NULL, 10) : -1;
@@ -114,7 +94,7 @@ static struct millrace_birth_board* open_board(const char* descriptors) {
   if (fstat(file, &status) != 0 || status.st_size != (off_t)sizeof(*board)) return NULL;
   void* start = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (start == MAP_FAILED) return NULL;
-  struct millrace_birth_board* found = start;
+  struct millrace_mask_board* found = start;
   const int is_ours = found->version == millrace_board_version && found->size == sizeof(*board);
   if (is_ours) {
     close(file);
@@ -132,7 +112,6 @@ __attribute__((constructor)) static void find_board(void) {
   const char* descriptors = variable(MILLRACE_BOARD_VARIABLE);
   if (descriptors != NULL) {
     board = open_board(descriptors);
-    is_launched = board != NULL;
     clean_environment();
   }
   if (board != NULL) millrace_watch_processes(board);
@@ -151,8 +130,8 @@ static int has_main_chosen(void) {
   return atomic_load_explicit(&main_chose, memory_order_relaxed) || has_chosen_elsewhere();
 }
 
-/* If a thread gives another a mask, it is only known that some thread has been given one. So all of them keep
- * what they have. */
+/* If a thread gives another a mask, or makes one that inherits its chosen mask, it is only known that some
+ * thread has such a mask. So all of them keep what they have. */
 int millrace_has_chosen(void) {
   atomic_int* kind = pthread_equal(pthread_self(), main_handle) ? &main_chose : &others_chosen;
   return own_choice || has_chosen_elsewhere() || atomic_load_explicit(kind, memory_order_relaxed);
@@ -160,9 +139,7 @@ int millrace_has_chosen(void) {
 
 void millrace_become_main(void) {
   atomic_store_explicit(&main_chose, millrace_has_chosen(), memory_order_relaxed);
-  atomic_store_explicit(&main_is_bound, 0, memory_order_relaxed);
   main_handle = pthread_self();
-  is_launched = 0;
 }
 
 /* Records the choice, so that processes that begin with this mask are known to have it from the program. */
@@ -192,19 +169,6 @@ static void note_choice(int for_itself, int for_main) {
   if (!for_itself && !for_main) atomic_store_explicit(&others_chosen, 1, memory_order_relaxed);
 }
 
-/* Applies only to the launched program itself. A process that it forks has another parent, as has the program
- * itself once millrace is gone. */
-static void bind_main(void) {
-  const int cpu = atomic_load_explicit(&board->main_cpu, memory_order_acquire);
-  if (cpu < 0 || cpu >= highest_cpu || has_main_chosen() || !is_main(0) ||
-      (uint32_t)getppid() != board->owner)
-    return;
-  if (atomic_exchange_explicit(&main_is_bound, 1, memory_order_relaxed)) return;
-  uint64_t mask[millrace_board_words] = {0};
-  mask[cpu / word_bits] = (uint64_t)1 << (cpu % word_bits);
-  syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask);
-}
-
 /* Replaces a mask that millrace gave by the mask from before. */
 static void answer(size_t size, cpu_set_t* mask) {
   if (board == NULL || has_main_chosen()) return;
@@ -212,76 +176,6 @@ static void answer(size_t size, cpu_set_t* mask) {
   memcpy(whole, mask, size < sizeof(whole) ? size : sizeof(whole));
   const uint64_t* original = millrace_original_of(whole);
   if (original != NULL) memcpy(mask, original, size < sizeof(whole) ? size : sizeof(whole));
-}
-
-/* millrace restores all threads at its end, or its guardian does if it was killed. A mask taken after that
- * would stay. */
-static int is_still_there(void) {
-  if (atomic_load_explicit(&board->lapsed, memory_order_relaxed)) return 0;
-  return is_launched ? (uint32_t)getppid() == board->owner
-                     : kill((pid_t)board->owner, 0) == 0 || errno != ESRCH;
-}
-
-/* Set before the thread is given its mask, so that a thread about to take a prepared mask sees it. Relaxed:
- * it publishes nothing. A thread that looks at that very moment takes the prepared mask, like threads that
- * are given a mask later. */
-static void note_given_by_other(pid_t thread, int is_given) {
-  atomic_uint* word = &given_by_others[(uint32_t)thread / flag_bits % flag_words];
-  const uint32_t flag = UINT32_C(1) << (uint32_t)thread % flag_bits;
-  if (is_given)
-    atomic_fetch_or_explicit(word, flag, memory_order_relaxed);
-  else
-    atomic_fetch_and_explicit(word, ~flag, memory_order_relaxed);
-}
-
-/* Clears the bit, because numbers are reused. */
-static int is_given_by_other(pid_t thread) {
-  atomic_uint* word = &given_by_others[(uint32_t)thread / flag_bits % flag_words];
-  const uint32_t flag = UINT32_C(1) << (uint32_t)thread % flag_bits;
-  return (atomic_load_explicit(word, memory_order_relaxed) & flag) != 0 &&
-         (atomic_fetch_and_explicit(word, ~flag, memory_order_relaxed) & flag) != 0;
-}
-
-/* Clears the bit, because numbers are reused. */
-static int is_placed_by_millrace(pid_t thread) {
-  MILLRACE_ATOMIC(uint32_t)* word = &board->placed[millrace_placed_word((uint32_t)thread)];
-  const uint32_t flag = millrace_placed_flag((uint32_t)thread);
-  return (atomic_load(word) & flag) != 0 && (atomic_fetch_and(word, ~flag) & flag) != 0;
-}
-
-/* Returns whether the thread took the mask in its slot. */
-static int take_mask(pid_t thread, const struct millrace_birth_slot* slot) {
-  const int is_placed = is_placed_by_millrace(thread);
-  if (own_choice || is_given_by_other(thread) || is_placed) return 0;
-  if (slot != NULL && slot->has_mask && is_still_there())
-    return syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask) == 0;
-  if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !has_main_chosen())
-    millrace_put_back(); /* instead of inheriting main's mask */
-  return 0;
-}
-
-static void take_place(void) {
-  const pid_t thread = (pid_t)syscall(SYS_gettid);
-  const uint32_t number = atomic_fetch_add_explicit(&board->births, 1, memory_order_relaxed);
-  struct millrace_birth_slot* slot = number < millrace_board_slots ? &board->slots[number] : NULL;
-  if (slot != NULL) {
-    slot->process = (uint32_t)getpid();
-    atomic_store(&slot->thread, (uint32_t)thread);
-  }
-  const int took = take_mask(thread, slot);
-  if (slot != NULL)
-    atomic_store_explicit(&slot->end, took ? millrace_birth_took_mask : millrace_birth_took_none,
-                          memory_order_release);
-}
-
-static void* begin_thread(void* argument) {
-  const struct birth birth = *(struct birth*)argument;
-  free(argument);
-  const int kept = errno;
-  own_choice = birth.has_chosen;
-  take_place();
-  errno = kept;
-  return birth.function(birth.argument);
 }
 
 /* For attributes without a mask, the C library reports all CPUs, including those that cannot exist. */
@@ -295,24 +189,11 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
                                                           void* (*function)(void*), void* argument) {
   if (real_create == NULL) find_board(); /* called by another library's constructor */
   if (real_create == NULL) return EAGAIN;
-  const int seen = board != NULL && !board->answers_only;
-  if (seen) {
-    const int kept = errno;
-    bind_main();
-    errno = kept;
-  }
   uint64_t chosen[millrace_board_words] = {0};
   const int is_chosen = board != NULL && has_mask(attributes, chosen);
   if (is_chosen) note_chosen(chosen);
-  if (is_chosen && !seen) note_choice(0, 0);
-  struct birth* birth = seen ? malloc(sizeof(*birth)) : NULL;
-  if (birth == NULL) return real_create(thread, attributes, function, argument);
-  birth->function = function;
-  birth->argument = argument;
-  birth->has_chosen = is_chosen || own_choice || (is_main(0) && has_main_chosen());
-  const int error = real_create(thread, attributes, begin_thread, birth);
-  if (error != 0) free(birth);
-  return error;
+  if (is_chosen || own_choice || (has_main_chosen() && is_main(0))) note_choice(0, 0);
+  return real_create(thread, attributes, function, argument);
 }
 
 __attribute__((visibility("default"))) int sched_getaffinity(pid_t thread, size_t size, cpu_set_t* mask) {
@@ -326,11 +207,7 @@ __attribute__((visibility("default"))) int sched_getaffinity(pid_t thread, size_
 __attribute__((visibility("default"))) int sched_setaffinity(pid_t thread, size_t size,
                                                              const cpu_set_t* mask) {
   const int for_itself = thread == 0 || thread == syscall(SYS_gettid);
-  if (!for_itself) note_given_by_other(thread, 1);
-  if (syscall(SYS_sched_setaffinity, thread, size, mask) != 0) {
-    if (!for_itself) note_given_by_other(thread, 0);
-    return -1;
-  }
+  if (syscall(SYS_sched_setaffinity, thread, size, mask) != 0) return -1;
   const int kept = errno;
   if (for_itself || syscall(SYS_tgkill, getpid(), thread, 0) == 0) note_choice(for_itself, is_main(thread));
   note_chosen_of(thread);
@@ -350,24 +227,12 @@ __attribute__((visibility("default"))) int pthread_getaffinity_np(pthread_t thre
   return error;
 }
 
-/* The kernel names a thread's clock by its number: the inverted upper bits. 0: it is gone. */
-static pid_t number_of(pthread_t thread) {
-  enum { clock_bits = 3 };
-  clockid_t clock;
-  return pthread_getcpuclockid(thread, &clock) == 0 ? (pid_t) ~(clock >> clock_bits) : 0;
-}
-
 __attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thread, size_t size,
                                                                   const cpu_set_t* mask) {
   if (real_set_mask == NULL) find_functions();
   const int for_itself = pthread_equal(thread, pthread_self());
-  const pid_t number = for_itself ? 0 : number_of(thread);
-  if (number != 0) note_given_by_other(number, 1);
   const int error = real_set_mask == NULL ? ENOSYS : real_set_mask(thread, size, mask);
-  if (error != 0) {
-    if (number != 0) note_given_by_other(number, 0);
-    return error;
-  }
+  if (error != 0) return error;
   note_choice(for_itself, is_main_handle(thread));
   uint64_t has[millrace_board_words] = {0};
   if (board != NULL && real_get_mask != NULL && real_get_mask(thread, sizeof(has), (cpu_set_t*)has) == 0)

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "process_shim.h"
+#include "process_masks.h"
 
 #include <alloca.h>
 #include <errno.h>
@@ -21,12 +21,12 @@
  * thread first puts back its own mask and registers on the board. millrace sees the entry and gives the
  * thread its mask again. The thread does not take it back itself, because millrace may be gone by then.
  *
- * A process between vfork() and exec shares its parent's memory. So the shim writes nothing there, and
+ * A process between vfork() and exec shares its parent's memory. So the library writes nothing there, and
  * neither allocates nor locks. */
 
 #define EXPORTED __attribute__((visibility("default")))
 
-static struct millrace_birth_board* board;
+static struct millrace_mask_board* board;
 static pid_t process; /* the process that owns this memory; vfork() children share it */
 
 static int (*real_posix_spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*,
@@ -144,7 +144,7 @@ static void begin_executing(void) {
 
 int millrace_in_own_process(void) { return process == 0 || getpid() == process; }
 
-void millrace_watch_processes(struct millrace_birth_board* shared) {
+void millrace_watch_processes(struct millrace_mask_board* shared) {
   board = shared;
   process = getpid();
   pthread_atfork(NULL, NULL, begin_as_process);

@@ -1,4 +1,4 @@
-#include "millrace/placement/birth/birth_shim.h"
+#include "millrace/placement/birth/mask_library.h"
 
 #include "millrace/base/descriptor/descriptor.h"
 #include "millrace/base/descriptor/full_transfer.h"
@@ -21,31 +21,31 @@
 // The library is embedded in this program: a single-file program cannot lose it.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
-extern const char millrace_birth_library_begin[];
-extern const char millrace_birth_library_end[];
+extern const char millrace_mask_library_begin[];
+extern const char millrace_mask_library_end[];
 }
 // NOLINTEND(readability-identifier-naming)
 asm(".pushsection .rodata\n"
-    ".global millrace_birth_library_begin\n"
-    ".global millrace_birth_library_end\n"
-    "millrace_birth_library_begin:\n"
-    ".incbin \"" MILLRACE_BIRTH_LIBRARY "\"\n"
-    "millrace_birth_library_end:\n"
+    ".global millrace_mask_library_begin\n"
+    ".global millrace_mask_library_end\n"
+    "millrace_mask_library_begin:\n"
+    ".incbin \"" MILLRACE_MASK_LIBRARY "\"\n"
+    "millrace_mask_library_end:\n"
     ".popsection\n");
 
 namespace millrace::placement {
 namespace {
 
 std::string_view library() {
-  return {millrace_birth_library_begin,
-          static_cast<std::size_t>(millrace_birth_library_end - millrace_birth_library_begin)};
+  return {millrace_mask_library_begin,
+          static_cast<std::size_t>(millrace_mask_library_end - millrace_mask_library_begin)};
 }
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U
 #endif
 
-// Makes an anonymous memory file, which no other user can replace. kept_free: see BirthShim::Ready.
+// Makes an anonymous memory file, which no other user can replace. kept_free: see MaskLibrary::make().
 Descriptor make_memory(const char* name, std::size_t size, unsigned flags, int kept_free) {
   auto file = Descriptor::owned(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
   // Before Linux 6.3 the flag does not exist, and all memory files are executable.
@@ -65,13 +65,13 @@ Descriptor make_memory(const char* name, std::size_t size, unsigned flags, int k
 }
 
 Result<Descriptor> make_library(int kept_free) {
-  auto file = make_memory("millrace-birth", library().size(), MFD_EXEC, kept_free);
+  auto file = make_memory("millrace-masks", library().size(), MFD_EXEC, kept_free);
   int error = file.is_open() ? 0 : errno;
   if (error == 0) error = write_all(file.get(), std::as_bytes(std::span(library()))).error;
   if (error == 0 &&
       fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     error = errno;
-  if (error != 0) return failure("cannot lay the shim ready: {}", system_reason(error));
+  if (error != 0) return failure("cannot prepare the preloaded library: {}", system_reason(error));
   return file;
 }
 
@@ -98,24 +98,11 @@ void write_cpus(const machine::CpuSet& cpus, MaskWords words) {
       words[static_cast<std::size_t>(cpu / mask_word_bits)] |= std::uint64_t{1} << (cpu % mask_word_bits);
 }
 
-void write_mask(const machine::CpuSet& cpus, millrace_birth_slot& slot) {
-  write_cpus(cpus, slot.mask);
-  slot.has_mask = std::ranges::any_of(slot.mask, [](std::uint64_t word) { return word != 0; }) ? 1 : 0;
-}
-
-machine::CpuSet read_mask(const millrace_birth_slot& slot) {
-  machine::CpuSet cpus;
-  for (int cpu = 0; cpu < millrace_board_words * mask_word_bits; ++cpu)
-    if (slot.has_mask != 0 && (slot.mask[cpu / mask_word_bits] >> (cpu % mask_word_bits) & 1) != 0)
-      cpus.insert(cpu);
-  return cpus;
-}
-
 }  // namespace
 
-class BirthShim::BoardStarters : public SpawningThreads {
+class MaskLibrary::BoardStarters : public SpawningThreads {
  public:
-  explicit BoardStarters(millrace_birth_board& board) : entries_(board.spawning) {}
+  explicit BoardStarters(millrace_mask_board& board) : entries_(board.spawning) {}
 
   [[nodiscard]] State state_of(pid_t thread) const override {
     for (const auto& entry : entries_) {
@@ -168,53 +155,47 @@ class BirthShim::BoardStarters : public SpawningThreads {
   std::span<std::atomic<std::uint32_t>> entries_;
 };
 
-Result<BirthShim> BirthShim::make(const Ready& ready) {
-  auto library = make_library(ready.kept_free);
+Result<MaskLibrary> MaskLibrary::make(int kept_free) {
+  auto library = make_library(kept_free);
   if (!library) return std::unexpected(library.error());
-  auto file = make_memory("millrace-board", sizeof(millrace_birth_board), 0, ready.kept_free);
+  auto file = make_memory("millrace-board", sizeof(millrace_mask_board), 0, kept_free);
   if (!file.is_open() || fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-    return failure("cannot lay the shim's board ready: {}", system_reason(errno));
+    return failure("cannot prepare the library's board: {}", system_reason(errno));
   if (!leads_there(*library) || !leads_there(file))
-    return failure("a program cannot find the shim: /proc is not that of this PID namespace");
-  void* start =
-      mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (start == MAP_FAILED) return failure("cannot map the shim's board: {}", system_reason(errno));
-  auto* board = new (start) millrace_birth_board();
+    return failure("a program cannot find the preloaded library: /proc is not that of this PID namespace");
+  void* start = mmap(nullptr, sizeof(millrace_mask_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (start == MAP_FAILED) return failure("cannot map the library's board: {}", system_reason(errno));
+  auto* board = new (start) millrace_mask_board();
   board->version = millrace_board_version;
-  board->size = sizeof(millrace_birth_board);
+  board->size = sizeof(millrace_mask_board);
   board->owner = static_cast<std::uint32_t>(getpid());
-  board->answers_only = ready.answers_only ? 1 : 0;
-  board->main_cpu = -1;
-  for (std::size_t i = 0; i < std::min<std::size_t>(ready.masks.size(), millrace_board_slots); ++i)
-    write_mask(ready.masks[i], board->slots[i]);
-  return BirthShim(std::move(*library), std::move(file), board);
+  return MaskLibrary(std::move(*library), std::move(file), board);
 }
 
-BirthShim::BirthShim(Descriptor library, Descriptor board_file, millrace_birth_board* board)
+MaskLibrary::MaskLibrary(Descriptor library, Descriptor board_file, millrace_mask_board* board)
     : library_(std::move(library)), board_file_(std::move(board_file)), board_(board),
       spawning_(std::make_unique<BoardStarters>(*board)) {}
 
-BirthShim::BirthShim(BirthShim&& other) noexcept
+MaskLibrary::MaskLibrary(MaskLibrary&& other) noexcept
     : library_(std::move(other.library_)), board_file_(std::move(other.board_file_)),
-      board_(std::exchange(other.board_, nullptr)), spawning_(std::move(other.spawning_)),
-      told_(other.told_) {}
+      board_(std::exchange(other.board_, nullptr)), spawning_(std::move(other.spawning_)) {}
 
-BirthShim::~BirthShim() {
+MaskLibrary::~MaskLibrary() {
   if (board_ != nullptr) munmap(board_, sizeof(*board_));
 }
 
-std::vector<std::string> BirthShim::environment() const {
+std::vector<std::string> MaskLibrary::environment() const {
   const char* before = std::getenv("LD_PRELOAD");  // NOLINT(concurrency-mt-unsafe): nothing sets it
   const std::string others = before == nullptr ? "" : std::string(":") + before;  // also an empty one
   return {fmt::format("LD_PRELOAD={}{}", path_of(library_), others),
           fmt::format(MILLRACE_BOARD_VARIABLE "={},{}", board_file_.get(), library_.get())};
 }
 
-std::vector<std::pair<int, int>> BirthShim::descriptors() const {
+std::vector<std::pair<int, int>> MaskLibrary::descriptors() const {
   return {{board_file_.get(), board_file_.get()}, {library_.get(), library_.get()}};
 }
 
-void BirthShim::note_given(const machine::CpuSet& mask, const machine::CpuSet& original) {
+void MaskLibrary::note_given(const machine::CpuSet& mask, const machine::CpuSet& original) {
   millrace_given_mask noted{};
   write_cpus(mask, noted.mask);
   write_cpus(original, noted.original);
@@ -229,7 +210,7 @@ void BirthShim::note_given(const machine::CpuSet& mask, const machine::CpuSet& o
   board_->given_count.store(static_cast<std::uint32_t>(given_.size()), std::memory_order_release);
 }
 
-bool BirthShim::is_chosen(const machine::CpuSet& mask) const {
+bool MaskLibrary::is_chosen(const machine::CpuSet& mask) const {
   constexpr std::uint32_t bits = 32;
   std::array<std::uint64_t, millrace_board_words> words{};
   write_cpus(mask, words);
@@ -238,49 +219,8 @@ bool BirthShim::is_chosen(const machine::CpuSet& mask) const {
   return (board_->chosen[bit / bits].load(std::memory_order_relaxed) >> bit % bits & 1) != 0;
 }
 
-void BirthShim::note_traced(bool traced) { board_->traced.store(traced ? 1 : 0, std::memory_order_relaxed); }
-
-void BirthShim::lay_main_ready(const machine::CpuSet& mask) {
-  const int cpu = mask.count() == 1 ? mask.lowest() : -1;
-  const bool told = cpu >= 0 && cpu < millrace_board_words * mask_word_bits;
-  board_->main_cpu.store(told ? cpu : -1, std::memory_order_release);
-}
-
-void BirthShim::withdraw() {
-  lay_main_ready({});
-  board_->lapsed.store(1, std::memory_order_relaxed);
-}
-
-int BirthShim::births() const {
-  // Relaxed: only the count is used.
-  return static_cast<int>(board_->births.load(std::memory_order_relaxed));
-}
-
-// Reports completed births. One that is under way is reported by a later call and does not hold up those
-// after it.
-std::vector<ShimBirth> BirthShim::take_births() {
-  std::vector<ShimBirth> births;
-  const std::uint32_t begun = std::min<std::uint32_t>(board_->births, millrace_board_slots);
-  for (std::uint32_t i = 0; i < begun; ++i) {
-    if (told_[i]) continue;
-    const millrace_birth_slot& slot = board_->slots[i];
-    // Acquire pairs with the thread's release: its number and process are visible.
-    const std::uint32_t end = slot.end.load(std::memory_order_acquire);
-    const std::uint32_t thread = slot.thread.load(std::memory_order_relaxed);
-    if (end == millrace_birth_under_way || thread == 0) continue;
-    births.push_back({static_cast<pid_t>(thread), static_cast<pid_t>(slot.process),
-                      end == millrace_birth_took_mask ? read_mask(slot) : machine::CpuSet()});
-    told_.set(i);
-  }
-  return births;
-}
-
-bool BirthShim::hold_back(pid_t thread) {
-  const auto number = static_cast<std::uint32_t>(thread);
-  board_->placed[millrace_placed_word(number)] |= millrace_placed_flag(number);
-  for (std::uint32_t i = 0; i < millrace_board_slots; ++i)
-    if (!told_[i] && board_->slots[i].thread == number) return false;
-  return true;
+void MaskLibrary::note_traced(bool traced) {
+  board_->traced.store(traced ? 1 : 0, std::memory_order_relaxed);
 }
 
 }  // namespace millrace::placement

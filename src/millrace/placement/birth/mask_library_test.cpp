@@ -1,6 +1,6 @@
 #include "millrace/base/descriptor/pipe.h"
-#include "millrace/placement/birth/birth_shim.h"
 #include "millrace/placement/birth/launch.h"
+#include "millrace/placement/birth/mask_library.h"
 #include "millrace/placement/task/testing_files.h"
 
 #include <algorithm>
@@ -16,18 +16,17 @@
 namespace millrace::placement {
 namespace {
 
-// A shim, and its board as a program maps it that found it through its environment.
-class BirthShimTest : public testing::Test {
+// A library, and its board as a program maps it that found it through its environment.
+class MaskLibraryTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(shim_);
+    ASSERT_TRUE(library_);
     const std::string variable = MILLRACE_BOARD_VARIABLE "=";
-    for (const std::string& text : shim_->environment())
+    for (const std::string& text : library_->environment())
       if (text.starts_with(variable)) {
         const int file = std::stoi(text.substr(variable.size()));
-        void* start =
-            mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (start != MAP_FAILED) board_ = static_cast<millrace_birth_board*>(start);
+        void* start = mmap(nullptr, sizeof(millrace_mask_board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (start != MAP_FAILED) board_ = static_cast<millrace_mask_board*>(start);
       }
     ASSERT_NE(board_, nullptr);
   }
@@ -35,91 +34,50 @@ class BirthShimTest : public testing::Test {
     if (board_ != nullptr) munmap(board_, sizeof(*board_));
   }
 
-  Result<BirthShim> shim_ = BirthShim::make({});
-  millrace_birth_board* board_ = nullptr;
+  Result<MaskLibrary> library_ = MaskLibrary::make();
+  millrace_mask_board* board_ = nullptr;
 };
 
-TEST_F(BirthShimTest, TellsOfEachMaskOnceAndOfWhatWasThereBeforeLast) {
+TEST_F(MaskLibraryTest, TellsOfEachMaskOnceAndOfWhatWasThereBeforeLast) {
   const machine::CpuSet place{1};
   const machine::CpuSet two{0, 1};
   const machine::CpuSet many{0, 1, 2, 70};
   for (int i = 0; i < 3; ++i)
-    shim_->note_given(place, two);
+    library_->note_given(place, two);
   EXPECT_EQ(board_->given_count, 1U);
   EXPECT_EQ(board_->given[0].mask[0], 2U);
   EXPECT_EQ(board_->given[0].original[0], 3U);
-  shim_->note_given(place, many);
+  library_->note_given(place, many);
   EXPECT_EQ(board_->given_count, 2U);
   EXPECT_EQ(board_->given[1].original[0], 7U);
   EXPECT_EQ(board_->given[1].original[1], 1U << 6);
 }
 
-TEST_F(BirthShimTest, KeepsToItsBoardWhateverTheProgramWritesThere) {
+TEST_F(MaskLibraryTest, KeepsToItsBoardWhateverTheProgramWritesThere) {
   board_->given_count = 0xffffffff;
-  board_->births = 0xffffffff;
   std::ranges::fill(board_->spawning, 0xffffffff);
   for (int cpu = 0; cpu < 1024; ++cpu)
-    shim_->note_given({cpu}, {0, 1023});
-  shim_->note_given({0}, {5});
+    library_->note_given({cpu}, {0, 1023});
+  library_->note_given({0}, {5});
   EXPECT_EQ(board_->given_count, millrace_board_given);
-  EXPECT_TRUE(shim_->take_births().empty());
-  EXPECT_EQ(shim_->spawning().state_of(getpid()), SpawningThreads::State::none);
-  shim_->spawning().take_out(getpid());
+  EXPECT_EQ(library_->spawning().state_of(getpid()), SpawningThreads::State::none);
+  library_->spawning().take_out(getpid());
 }
 
-TEST_F(BirthShimTest, ABirthThatIsUnderWayKeepsNoOtherFromBeingToldOf) {
-  board_->births = 3;
-  board_->slots[0].thread = 41;
-  board_->slots[1].thread = 42;
-  board_->slots[1].end = millrace_birth_took_none;
-  ASSERT_EQ(shim_->take_births().size(), 1U);
-  board_->slots[0].end = millrace_birth_took_none;
-  const auto births = shim_->take_births();
-  ASSERT_EQ(births.size(), 1U);
-  EXPECT_EQ(births.front().thread, 41);
-  EXPECT_TRUE(shim_->take_births().empty()) << "of the third nothing is known yet";
-}
-
-TEST_F(BirthShimTest, TellsWhetherTheMaskWasTaken) {
-  board_->births = 2;
-  for (const std::uint32_t i : {0U, 1U}) {
-    board_->slots[i].mask[0] = 8;
-    board_->slots[i].has_mask = 1;
-    board_->slots[i].thread = 41 + i;
-    board_->slots[i].end = i == 0 ? millrace_birth_took_mask : millrace_birth_took_none;
-  }
-  const auto births = shim_->take_births();
-  ASSERT_EQ(births.size(), 2U);
-  EXPECT_EQ(births[0].mask, machine::CpuSet{3});
-  EXPECT_EQ(births[1].mask, machine::CpuSet());
-}
-
-TEST_F(BirthShimTest, HoldsBackAllButThoseThatAreOnTheirWayToTheirMask) {
-  board_->births = 1;
-  board_->slots[0].thread = 41;
-  EXPECT_FALSE(shim_->hold_back(41));
-  board_->slots[0].end = millrace_birth_took_mask;
-  EXPECT_FALSE(shim_->hold_back(41)) << "it has yet to be told of";
-  ASSERT_EQ(shim_->take_births().size(), 1U);
-  EXPECT_TRUE(shim_->hold_back(42));
-  EXPECT_NE(board_->placed[millrace_placed_word(42)] & millrace_placed_flag(42), 0U);
-  EXPECT_EQ(board_->placed[millrace_placed_word(43)] & millrace_placed_flag(43), 0U);
-}
-
-TEST_F(BirthShimTest, KnowsTheMasksThatTheProgramHasChosen) {
+TEST_F(MaskLibraryTest, KnowsTheMasksThatTheProgramHasChosen) {
   const machine::CpuSet wide{3, 64, 1023};
   std::uint64_t mask[millrace_board_words] = {8, 1};
   mask[millrace_board_words - 1] = std::uint64_t{1} << 63;
-  EXPECT_FALSE(shim_->is_chosen(wide));
+  EXPECT_FALSE(library_->is_chosen(wide));
   const std::uint32_t bit = millrace_chosen_bit(mask);
   board_->chosen[bit / 32] |= std::uint32_t{1} << (bit % 32);
-  EXPECT_TRUE(shim_->is_chosen(wide));
+  EXPECT_TRUE(library_->is_chosen(wide));
   for (int cpu = 0; cpu < 1024; ++cpu)
-    EXPECT_FALSE(shim_->is_chosen({cpu})) << cpu;
+    EXPECT_FALSE(library_->is_chosen({cpu})) << cpu;
 }
 
-TEST_F(BirthShimTest, StartersAreKnownUntilTheyAreTakenOut) {
-  SpawningThreads& spawning = shim_->spawning();
+TEST_F(MaskLibraryTest, StartersAreKnownUntilTheyAreTakenOut) {
+  SpawningThreads& spawning = library_->spawning();
   board_->spawning[7] = 42 | MILLRACE_STARTING;
   EXPECT_EQ(spawning.state_of(42), SpawningThreads::State::starting);
   spawning.take_out(42);
@@ -131,8 +89,8 @@ TEST_F(BirthShimTest, StartersAreKnownUntilTheyAreTakenOut) {
   EXPECT_EQ(spawning.state_of(42), SpawningThreads::State::none);
 }
 
-TEST_F(BirthShimTest, StartersAreHeldUntilTheyAreLetGoOrTakenOut) {
-  SpawningThreads& spawning = shim_->spawning();
+TEST_F(MaskLibraryTest, StartersAreHeldUntilTheyAreLetGoOrTakenOut) {
+  SpawningThreads& spawning = library_->spawning();
   EXPECT_TRUE(spawning.hold(42)) << "one that has not started anything yet";
   EXPECT_EQ(board_->spawning[0], 42 | MILLRACE_HELD);
   spawning.take_out(42);
@@ -152,8 +110,8 @@ TEST_F(BirthShimTest, StartersAreHeldUntilTheyAreLetGoOrTakenOut) {
   EXPECT_EQ(board_->spawning[7], 42 | MILLRACE_STARTING);
 }
 
-TEST_F(BirthShimTest, StartersThatEndedAreForgottenInTheMidstOfIt) {
-  SpawningThreads& spawning = shim_->spawning();
+TEST_F(MaskLibraryTest, StartersThatEndedAreForgottenInTheMidstOfIt) {
+  SpawningThreads& spawning = library_->spawning();
   for (const std::uint32_t entered : {42U, 42U | MILLRACE_STARTING, 42U | MILLRACE_HELD}) {
     board_->spawning[3] = entered;
     spawning.forget(42);
@@ -167,13 +125,13 @@ rlim_t most_open() {
   return limit.rlim_cur;
 }
 
-TEST(BirthShim, KeepsADescriptorFreeThatTheProgramIsGivenForSomethingElse) {
+TEST(MaskLibrary, KeepsADescriptorFreeThatTheProgramIsGivenForSomethingElse) {
   std::vector<int> usual;
-  const auto first = BirthShim::make({});
+  const auto first = MaskLibrary::make();
   ASSERT_TRUE(first);
   for (const auto& [here, there] : first->descriptors())
     usual.push_back(there);
-  const auto other = BirthShim::make({.kept_free = *std::ranges::max_element(usual) + 1});
+  const auto other = MaskLibrary::make(*std::ranges::max_element(usual) + 1);
   ASSERT_TRUE(other);
   for (const auto& [here, there] : other->descriptors()) {
     EXPECT_NE(there, *std::ranges::max_element(usual) + 1);
@@ -184,7 +142,7 @@ TEST(BirthShim, KeepsADescriptorFreeThatTheProgramIsGivenForSomethingElse) {
 }
 
 // As if millrace were killed while the program is being loaded.
-TEST(BirthShim, AProgramThatIsLoadedWhenMillraceHasEndedFindsNothingOfIt) {
+TEST(MaskLibrary, AProgramThatIsLoadedWhenMillraceHasEndedFindsNothingOfIt) {
   auto output = make_pipe();
   ASSERT_TRUE(output);
   const pid_t maker = fork();
@@ -192,13 +150,13 @@ TEST(BirthShim, AProgramThatIsLoadedWhenMillraceHasEndedFindsNothingOfIt) {
     dup2(output->write_end.get(), STDOUT_FILENO);
     dup2(output->write_end.get(), STDERR_FILENO);
     output->write_end.close();
-    const auto shim = BirthShim::make({});
-    const std::string look = "echo ${LD_PRELOAD-unset} ${MILLRACE_BIRTH_BOARD-unset}; ls -l /proc/$$/fd | "
+    const auto library = MaskLibrary::make();
+    const std::string look = "echo ${LD_PRELOAD-unset} ${MILLRACE_MASK_BOARD-unset}; ls -l /proc/$$/fd | "
                              "grep -c millrace";
     auto program = WaitingProgram::make(
         {.command = {testing_program("static", "late_exec"), std::to_string(getpid()), "/bin/sh", "-c", look},
-         .environment = shim->environment(),
-         .descriptors = shim->descriptors()});
+         .environment = library->environment(),
+         .descriptors = library->descriptors()});
     _exit(program->begin());
   }
   output->write_end.close();
