@@ -82,7 +82,7 @@ class NamedFilesTest : public ::testing::Test {
   [[nodiscard]] std::string inside(const std::string& name) const { return folder_ / ("inside/" + name); }
 
   std::string write(const std::string& text) {
-    const std::string file = inside("named.mp4");
+    const std::string file = inside("named.m3u8");  // FFmpeg 7 reads playlists of no other name
     write_file(file, {text.begin(), text.end()});
     return file;
   }

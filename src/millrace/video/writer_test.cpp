@@ -38,8 +38,7 @@ TEST_P(Lossless, MkvComesBackBitExact) {
   const Delivered original =
       read_all(fmt::format("test:{}@4,{}p{},fps=24{}", size, layout.name, bits, bits == 10 ? ",full" : ""));
   const Status written = write_all(folder / "a.mkv", original.frames, {.codec = VideoCodec::ffv1});
-  if (layout.chroma == Chroma::gray && bits == 14) {
-    ASSERT_FALSE(written);  // FFV1 has no 14-bit gray
+  if (!written && layout.chroma == Chroma::gray && bits == 14) {  // before FFmpeg 7
     EXPECT_EQ(written.error().kind, ErrorKind::usage);
     EXPECT_THAT(written.error().message, AllOf(HasSubstr("gray 14 bit"), HasSubstr(".y4m")));
     return;

@@ -233,7 +233,8 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
   if (copy.stream == nullptr) return 0;
   // This container stores the delay once per stream, and times count from there. The header has fixed the
   // units.
-  if (!copy.last_dts && is_opus(*copy.stream->codecpar))
+  if (!copy.last_dts &&
+      (is_opus(*copy.stream->codecpar) || (matroska_adds_delay && copy.stream->codecpar->sample_rate > 0)))
     copy.delay = av_rescale_q(copy.stream->codecpar->initial_padding, {1, copy.stream->codecpar->sample_rate},
                               copy.stream->time_base);
   const SideStreams::Stream& from = from_->streams()[packet.stream];
@@ -261,18 +262,20 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
   // The output's edit list hides only packets before 0.
   if (is_hidden(data) && !begins_at_zero(muxer) && data.pts + data.duration > 0) return 0;
   if (begins_at_zero(muxer)) {
+    const std::int64_t added = matroska_adds_delay ? 0 : copy.delay;
+    const std::int64_t earliest = added - copy.delay;  // stored as 0
     for (std::int64_t* time : {&data.pts, &data.dts})
-      *time += copy.delay;
-    // Packets before 0 are only for starting the decoder and must not be heard.
-    if (data.pts + data.duration <= 0 && data.pts < 0) {
+      *time += added;
+    // Packets before that are only for starting the decoder and must not be heard.
+    if (data.pts + data.duration <= earliest && data.pts < earliest) {
       if (first_is_silent(*from.codec)) copy.starter = std::move(packet.data);
       return 0;
     }
-    data.pts = std::max<std::int64_t>(data.pts, 0);
-    data.dts = std::max<std::int64_t>(data.dts, 0);
+    data.pts = std::max(data.pts, earliest);
+    data.dts = std::max(data.dts, earliest);
     if (const auto starter = std::exchange(copy.starter, nullptr)) {
-      starter->pts = starter->dts = 0;
-      copy.last_dts = 0;
+      starter->pts = starter->dts = earliest;
+      copy.last_dts = earliest;
       if (const int written = write_data(muxer, from, copy, *starter); written < 0) return written;
       if (copy.stream == nullptr) return 0;
     }

@@ -107,6 +107,10 @@ inline std::int64_t number_of(const AVFrame& picture) {
 #endif
 }
 
+// Whether the Matroska muxer stores the decoder's delay for any codec and adds it to the times of packets.
+// Before, it stored the delay of Opus only, and whoever wrote packets had to add it.
+inline constexpr bool matroska_adds_delay = LIBAVFORMAT_VERSION_MAJOR >= 60;
+
 // The type of the bytes that avio_alloc_context() has written.
 #if LIBAVFORMAT_VERSION_MAJOR >= 61
 using WrittenByte = const std::uint8_t;
