@@ -1,5 +1,6 @@
 /* choosers: the program gives its own threads masks, then starts itself again; that instance prints the
- * mask that it began with.
+ * mask that it began with. Before, another thread waits until it was given a mask of one CPU, except where
+ * threads choose as soon as a file exists.
  *
  * choosers MODE CPU    a thread starts one instance in each way: "fork M", "spawn M", "shell M", "own M"
  *   itself      after the thread has set its own mask to CPU
@@ -63,6 +64,20 @@ static void wait_for(const char* file) {
     usleep(1000);
 }
 
+static void wait_for_one_cpu(void) {
+  for (int i = 0; i < 2000 && !has_one_cpu(); ++i)
+    usleep(1000);
+  if (!has_one_cpu()) exit(4);
+}
+
+static void* be_given_a_mask(void* argument) {
+  wait_for_one_cpu();
+  pthread_barrier_wait(&ready);
+  while (1)
+    pause();
+  return argument;
+}
+
 static void* choose_late(void* file) {
   wait_for(file);
   const struct sched_param none = {0};
@@ -78,11 +93,7 @@ static void* choose_late(void* file) {
 
 static void* body(void* argument) {
   if (is_mode("by-main") || is_mode("main")) pthread_barrier_wait(&ready);
-  if (is_mode("main")) {
-    for (int i = 0; i < 2000 && !has_one_cpu(); ++i)
-      usleep(1000);
-    if (!has_one_cpu()) exit(4);
-  }
+  if (is_mode("main")) wait_for_one_cpu();
   if (is_mode("itself")) sched_setaffinity(0, sizeof(chosen), &chosen);
   start_all();
   print_own("own");
@@ -102,13 +113,15 @@ int main(int count, char** arguments) {
   pthread_attr_init(&attributes);
   pthread_barrier_init(&ready, NULL, 2);
   const int stays = is_mode("class") || is_mode("mask");
+  pthread_t thread;
   if (!stays) {
     CPU_ZERO(&chosen);
     CPU_SET(atoi(arguments[2]), &chosen);
+    if (pthread_create(&thread, NULL, be_given_a_mask, NULL) != 0) return 3;
+    pthread_barrier_wait(&ready);
   }
   if (is_mode("inherits")) sched_setaffinity(0, sizeof(chosen), &chosen);
   if (is_mode("attributes")) pthread_attr_setaffinity_np(&attributes, sizeof(chosen), &chosen);
-  pthread_t thread;
   if (pthread_create(&thread, &attributes, stays ? choose_late : body, arguments[2]) != 0) return 3;
   if (is_mode("by-main")) pthread_setaffinity_np(thread, sizeof(chosen), &chosen);
   if (is_mode("main")) sched_setaffinity(0, sizeof(chosen), &chosen);
