@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -130,6 +131,57 @@ TEST_F(NamedFilesTest, OnlyRegularFilesOfTheFolderAreOpened) {
     const Delivered delivered = read_all(write(playlist("#EXTINF:1,\nthere.ts\n#EXTINF:1,\n" + url + "\n")));
     ASSERT_TRUE(delivered.error) << url;
     EXPECT_THAT(delivered.error->message, HasSubstr("which")) << url;
+  }
+}
+
+std::string master(const std::vector<std::string>& named) {
+  std::string text = "#EXTM3U\n";
+  for (const std::string& each : named)
+    text += "#EXT-X-STREAM-INF:BANDWIDTH=1\n" + each + "\n";
+  return text;
+}
+
+TEST_F(NamedFilesTest, PlaylistsThatNameEachOtherInARingAreRefusedInOneLine) {
+  for (int length = 1; length <= 4; ++length)
+    for (int begin = 0; begin < 2; ++begin) {
+      // The user's file is part of the ring, or names it.
+      std::vector<std::string> names{"named.mp4"};
+      for (int i = 1; i < length + begin; ++i)
+        names.push_back(fmt::format("{}.m3u8", i));
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string text =
+            master({names[i + 1 < names.size() ? i + 1 : static_cast<std::size_t>(begin)]});
+        write_file(inside(names[i]), {text.begin(), text.end()});
+      }
+      const Delivered delivered = read_all(inside("named.mp4"));
+      ASSERT_TRUE(delivered.error) << length;
+      EXPECT_THAT(delivered.error->message, HasSubstr("names playlists; give one"));
+      EXPECT_EQ(delivered.error->message.find('\n'), std::string::npos);
+    }
+}
+
+TEST_F(NamedFilesTest, PlaylistsAreLimitedInNumberAndMemory) {
+  const std::string part = "#EXTINF:1,\nthere.ts\n";
+  const std::string parts = playlist(part);
+  write_file(inside("parts.m3u8"), {parts.begin(), parts.end()});
+  const Delivered few = read_all(write(master({"parts.m3u8", "parts.m3u8", "parts.m3u8"})));
+  EXPECT_FALSE(few.error) << few.error->message;
+  EXPECT_EQ(few.frames.size(), 25);
+
+  const Delivered many = read_all(write(master(std::vector<std::string>(100'000, "parts.m3u8"))));
+  ASSERT_TRUE(many.error);
+  EXPECT_THAT(many.error->message, HasSubstr("names 100000 playlists"));
+
+  // FFmpeg would keep the address of the key once for each part.
+  std::string long_key = "#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"" + std::string(4000, 'k') + "\"\n";
+  for (int i = 0; i < 100'000; ++i)
+    long_key += part;
+  const std::string large = playlist(long_key);
+  for (const std::string& file : {write(large), write(master({"large.m3u8"}))}) {
+    write_file(inside("large.m3u8"), {large.begin(), large.end()});
+    const Delivered delivered = read_all(file);
+    ASSERT_TRUE(delivered.error);
+    EXPECT_THAT(delivered.error->message, HasSubstr("of memory; give"));
   }
 }
 

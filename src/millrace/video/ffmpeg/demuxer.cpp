@@ -83,6 +83,7 @@ Status Demuxer::open_container(bool thorough) {
   const int probed = av_probe_input_buffer2(bridge_.io(), &kind, name_.c_str(), nullptr, 0, 0);
   if (probed < 0) return unreadable(probed);
   if (const char* why = why_refused(*kind)) return failure("{}: {}", name_, why);
+  if (Status fits = named_.check(*kind); !fits) return fits;
   AVFormatContext* context = avformat_alloc_context();
   if (context == nullptr) return failure("{}: out of memory", name_);
   context->pb = bridge_.io();
@@ -96,6 +97,7 @@ Status Demuxer::open_container(bool thorough) {
   if (thorough) av_dict_set(&left, "scan_all_pmts", "1", 0);
   const int opened = avformat_open_input(&context, name_.c_str(), kind, &left);
   options.reset(left);
+  named_.end_header();
   if (opened < 0) return unreadable(opened);
   container_.reset(context);
   elementary_ = is_elementary_stream(*context);

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <fcntl.h>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <unistd.h>
@@ -43,7 +45,30 @@ fs::path path_of(std::string_view url) {
   return end != std::string_view::npos && url[end] == ':' ? fs::path() : fs::path(url);
 }
 
+// FFmpeg probes each playlist's first part, which takes several MiB and one descriptor.
+constexpr std::size_t most_playlists = 128;
+constexpr std::size_t most_playlist_bytes = std::size_t{256} << 20;
+// With the parts that are probed.
+constexpr std::size_t most_files_of_header = 4 * most_playlists;
+
 }  // namespace
+
+Status NamedFiles::check(const AVInputFormat& demuxer) {
+  in_header_ = true;
+  files_ = bytes_ = 0;
+  if (!std::string_view(demuxer.name).starts_with("hls")) return {};
+  if (!file_.is_regular())
+    return failure(
+        "{}: is a playlist (HLS), and what it names is in no folder; give the playlist by its name",
+        file_.name());
+  const Result<PlaylistSize> size = measured(file_);
+  if (!size) return std::unexpected(size.error());
+  if (size->playlists > most_playlists)
+    return failure("{}: names {} playlists, and at most {} are opened; give one of them", file_.name(),
+                   size->playlists, most_playlists);
+  bytes_ = size->bytes;
+  return {};
+}
 
 void NamedFiles::guard(AVFormatContext& context, FfmpegPtr<AVDictionary>& options) {
   context.io_open = &NamedFiles::open;
@@ -67,10 +92,12 @@ int NamedFiles::is_stopped(void* self) { return static_cast<NamedFiles*>(self)->
 
 int NamedFiles::open(AVFormatContext* context, AVIOContext** io, const char* url, int flags, AVDictionary**) {
   auto& self = *static_cast<NamedFiles*>(context->interrupt_callback.opaque);
+  if (self.error_) return AVERROR(EACCES);
   auto file = (flags & AVIO_FLAG_WRITE) != 0 ? failure("{}: names a file to write to", self.file_.name())
                                              : self.open(std::string(url));
-  if (!file) {
-    if (!self.error_) self.error_ = std::move(file.error());
+  const Status admitted = file ? self.admit(**file) : std::unexpected(std::move(file.error()));
+  if (!admitted) {
+    self.error_ = admitted.error();
     return AVERROR(EACCES);
   }
   auto bridge = std::make_unique<InputBridge>(*std::move(file));
@@ -110,6 +137,43 @@ Result<std::unique_ptr<InputFile>> NamedFiles::open(const std::string& url) cons
                    in_quotes(url), system_reason(errno));
   if (!descriptor.is_regular_file()) return refused();
   return std::make_unique<InputFile>(std::move(descriptor), url);
+}
+
+// Fails if the file that FFmpeg asked for is one too many, or a playlist that asks for too much.
+Status NamedFiles::admit(InputFile& file) {
+  if (in_header_ && ++files_ > most_files_of_header)
+    return failure("{}: names more than {} files to begin with; give the video itself", file_.name(),
+                   most_files_of_header);
+  std::string start(std::min<std::uint64_t>(file.size().value_or(0), 7), '\0');
+  if (!file.read_at(0, std::as_writable_bytes(std::span(start))) || !is_playlist(start)) return {};
+  const Result<PlaylistSize> size = measured(file);
+  if (!size) return std::unexpected(size.error());
+  if (size->playlists > 0)
+    return failure(
+        "{}: names the playlist {}, which itself names playlists; give one that names only parts of "
+        "the video",
+        file_.name(), in_quotes(file.name()));
+  bytes_ = in_header_ ? bytes_ + size->bytes : size->bytes;
+  if (bytes_ > most_playlist_bytes)
+    return failure("{}: its playlists need more than {} MiB of memory; give one of them", file_.name(),
+                   most_playlist_bytes >> 20);
+  return {};
+}
+
+Result<PlaylistSize> NamedFiles::measured(InputFile& playlist) const {
+  const std::uint64_t bytes = playlist.size().value_or(0);
+  const auto too_large = [&] {
+    return failure("{}: is a playlist that needs more than {} MiB of memory; give the video itself",
+                   playlist.name(), most_playlist_bytes >> 20);
+  };
+  if (bytes > most_playlist_bytes) return too_large();
+  std::string text(bytes, '\0');
+  if (Status read = playlist.read_at(0, std::as_writable_bytes(std::span(text))); !read)
+    return std::unexpected(std::move(read.error()));
+  std::error_code error;
+  const PlaylistSize size = playlist_size(text, fs::absolute(file_.name(), error).native().size());
+  if (size.bytes > most_playlist_bytes && size.playlists <= most_playlists) return too_large();
+  return size;
 }
 
 const char* why_refused(const AVInputFormat& demuxer) {
