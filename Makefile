@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv test-machines bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch attack-library soak-cluster bench-cluster soak-daemon kit lint clean
+.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv test-machines test-distributions bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch attack-library soak-cluster bench-cluster soak-daemon kit lint clean
 
 help:
 	@echo 'make demo         set up, build, and detect edges in a video: CLIP=path, or a generated one'
@@ -16,6 +16,7 @@ help:
 	@echo 'make test-python  build a wheel of the Python package and test it in its own environment'
 	@echo 'make test-gstreamer, test-opencv   test the GStreamer element; test the parallel backend in OpenCV wheels'
 	@echo 'make test-machines test topology and placement on other kernels and 1 to 16 CPUs, emulated; root, 15 minutes; MACHINES=options'
+	@echo 'make test-distributions build and run the release tests in fresh chroots of Debian 13 and sid; root, 60 minutes; DISTRIBUTIONS=suites'
 	@echo 'make build        make the release build, in build/release'
 	@echo 'make install      install the programs and libraries to PREFIX (/usr/local), below DESTDIR if given'
 	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'
@@ -87,6 +88,10 @@ test-opencv: build
 test-machines: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace intensity_testing placement_testing machine_test placement_test
 	scripts/test_machines $(MACHINES)
+
+# Needs root and debootstrap. Goes on where an interrupted call stopped.
+test-distributions:
+	JOBS=$(JOBS) scripts/test_distributions $(DISTRIBUTIONS)
 
 bench-image: setup
 	@scripts/setup bench
