@@ -88,9 +88,18 @@ template <class Restore> Result<Guardian> Guardian::make(const StateFolder& fold
   return guardian;
 }
 
-Result<Guardian> Guardian::start(const Journal& journal) {
+Result<Guardian> Guardian::start(Journal& journal) {
   if (journal.refuses()) return none();
-  return make(journal.folder(), [&] { restore_by_file(1, journal.name()); });
+  constexpr int attempts = 10;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (auto opened = journal.open_folder(); !opened) return std::unexpected(opened.error());
+    auto guardian = make(journal.folder(), [&] { restore_by_file(1, journal.name()); });
+    if (!guardian) return guardian;
+    const auto named = journal.give_name();
+    if (!named) return std::unexpected(named.error());
+    if (*named) return guardian;
+  }
+  return failure("{} was removed by others again and again", journal.folder().path().string());
 }
 
 Result<Guardian> Guardian::start(const StateFolder& folder) {

@@ -21,6 +21,7 @@
 #include <sstream>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -371,13 +372,23 @@ Restored restore(const JournalContent& content, const std::function<CpuSet(pid_t
   return sum;
 }
 
+namespace {
+
+constexpr mode_t own_only = S_IRUSR | S_IWUSR;
+constexpr int to_append = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+
+Error cannot_write(const std::filesystem::path& where, int reason) {
+  return failure("cannot write in {}: {}", where.string(), system_reason(reason)).error();
+}
+
+}  // namespace
+
 Result<Journal> Journal::begin(StateFolder folder) {
   constexpr int attempts = 100;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     std::string name = random_name();
-    auto file = Descriptor::owned(openat(folder.descriptor(), name.c_str(),
-                                         O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-                                         S_IRUSR | S_IWUSR));
+    auto file =
+        Descriptor::owned(openat(folder.descriptor(), name.c_str(), to_append | O_CREAT | O_EXCL, own_only));
     const int reason = errno;
     if (!file.is_open() && reason == ENOENT) {
       // Another run has ended and removed the folder because it was empty.
@@ -385,30 +396,71 @@ Result<Journal> Journal::begin(StateFolder folder) {
       if (!again) return std::unexpected(again.error());
       return begin(std::move(*again));
     }
-    if (!file.is_open() && reason != EEXIST)
-      return failure("cannot write in {}: {}", folder.path().string(), system_reason(reason));
+    if (!file.is_open() && reason != EEXIST) return std::unexpected(cannot_write(folder.path(), reason));
     // Another process that starts may see the file before it is locked, and remove it.
     if (!file.is_open() || flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_still_there(file.get())) continue;
     Journal journal(std::move(folder), std::move(name), std::move(file));
-    if (auto written = journal.write_line(fmt::format("namespace {}", pid_namespace())); !written)
-      return std::unexpected(written.error());
-    journal.content_.pid_namespace = pid_namespace();
+    if (auto written = journal.write_namespace(); !written) return std::unexpected(written.error());
     return journal;
   }
   return failure("cannot begin a journal in {}", folder.path().string());
 }
 
+Result<Journal> Journal::begin_unnamed(StateFolder folder) {
+  // In the folder's parent, because the folder is removed while it is empty.
+  auto file = Descriptor::owned(
+      open(folder.path().parent_path().c_str(), O_TMPFILE | O_WRONLY | O_APPEND | O_CLOEXEC, own_only));
+  if (!file.is_open() || flock(file.get(), LOCK_EX | LOCK_NB) != 0) return begin(std::move(folder));
+  Journal journal(folder.path(), random_name(), std::move(file));
+  if (auto written = journal.write_namespace(); !written) return std::unexpected(written.error());
+  return journal;
+}
+
+Status Journal::open_folder() {
+  if (refuses() || named_) return {};
+  folder_.reset();  // first, because it removes an empty folder of this name
+  auto folder = StateFolder::open(path_);
+  if (!folder) return std::unexpected(folder.error());
+  folder_.emplace(std::move(*folder));
+  return {};
+}
+
+Result<bool> Journal::give_name() {
+  if (refuses() || named_) return true;
+  // linkat() with a bare descriptor needs a privilege.
+  const std::string unnamed = fmt::format("/proc/self/fd/{}", file_.get());
+  if (linkat(AT_FDCWD, unnamed.c_str(), folder_->descriptor(), name_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+    named_ = true;
+    return true;
+  }
+  if (errno == ENOENT && !is_still_there(folder_->descriptor())) return false;
+  // The folder can be on another file system than its parent. Lines that are written again say the same.
+  auto file =
+      Descriptor::owned(openat(folder_->descriptor(), name_.c_str(), to_append | O_CREAT | O_EXCL, own_only));
+  if (!file.is_open()) return std::unexpected(cannot_write(path_, errno));
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_still_there(file.get()))
+    return failure("{} was removed by others before it was in use", place());
+  file_ = std::move(file);
+  named_ = true;
+  const JournalContent content = std::exchange(content_, {});
+  if (auto written = write_namespace(); !written) return std::unexpected(written.error());
+  if (auto written = write_all(content); !written) return std::unexpected(written.error());
+  return true;
+}
+
 Journal Journal::refusing(Error reason) { return Journal(std::move(reason)); }
 
 Journal::~Journal() {
-  if (file_.is_open()) unlinkat(folder_->descriptor(), name_.c_str(), 0);
+  if (file_.is_open() && named_) unlinkat(folder_->descriptor(), name_.c_str(), 0);
 }
 
-bool Journal::is_lost() const { return file_.is_open() && !is_still_there(file_.get()); }
+bool Journal::is_lost() const { return file_.is_open() && named_ && !is_still_there(file_.get()); }
+
+std::string Journal::place() const { return ((folder_ ? folder_->path() : path_) / name_).string(); }
 
 Status Journal::counts_still() const {
   if (!is_lost()) return {};
-  return failure("{} was removed by others while it was in use", (folder_->path() / name_).string());
+  return failure("{} was removed by others while it was in use", place());
 }
 
 Status Journal::write_line(const std::string& line) {
@@ -423,7 +475,13 @@ Status Journal::write_line(const std::string& line) {
     return {};
   }
   torn_ = torn_ || written > 0;
-  return failure("cannot write in {}: {}", folder_->path().string(), system_reason(reason));
+  return std::unexpected(cannot_write(folder_ ? folder_->path() : path_, reason));
+}
+
+Status Journal::write_namespace() {
+  auto written = write_line(fmt::format("namespace {}", pid_namespace()));
+  if (written) content_.pid_namespace = pid_namespace();
+  return written;
 }
 
 Status Journal::write_all(const JournalContent& content) {
@@ -450,6 +508,7 @@ Status Journal::write_all(const JournalContent& content) {
 
 Status Journal::forget_ended() {
   if (refuses()) return std::unexpected(reason_);
+  if (!named_) return {};  // it is short
   auto folder = StateFolder::open(folder_->path());
   if (!folder) return std::unexpected(folder.error());
   auto next = begin(std::move(*folder));

@@ -8,6 +8,7 @@
 #include "millrace/placement/apply/state_folder.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -112,6 +113,10 @@ class Journal {
  public:
   // Begins an empty journal with an unpredictable name.
   [[nodiscard]] static Result<Journal> begin(StateFolder folder);
+  // Begins an empty journal whose file has no name until give_name(), so that nothing stays behind if this
+  // process is killed before. Other processes cannot read it until then: nothing may be changed yet. If the
+  // file system has no unnamed files, the journal has a name from the start.
+  [[nodiscard]] static Result<Journal> begin_unnamed(StateFolder folder);
   // Returns a journal that refuses every line for this reason.
   [[nodiscard]] static Journal refusing(Error reason);
   Journal(Journal&&) noexcept = default;
@@ -125,6 +130,12 @@ class Journal {
   Status add_mask(const machine::CpuSet& mask);
   Status add_attributes(const Attributes& attributes);
 
+  // First half of give_name(): makes the folder. The name is known from then on.
+  Status open_folder();
+  // Does nothing if the journal has a name or refuses. Others can remove the folder until then, because it
+  // may be empty: false, and open_folder() makes it again.
+  [[nodiscard]] Result<bool> give_name();
+
   // Continues in a new file without the processes and threads that have ended. Keeps journals of long runs
   // short.
   Status forget_ended();
@@ -134,23 +145,30 @@ class Journal {
   [[nodiscard]] bool is_lost() const;
 
   [[nodiscard]] const JournalContent& content() const { return content_; }
-  [[nodiscard]] bool refuses() const { return !folder_; }
-  // Must not be called on a refusing journal.
+  [[nodiscard]] bool refuses() const { return !file_.is_open(); }
+  // Must not be called on a refusing journal, nor on an unnamed one before open_folder().
   [[nodiscard]] const StateFolder& folder() const { return *folder_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
   Journal(StateFolder folder, std::string name, Descriptor file)
       : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)) {}
+  Journal(std::filesystem::path path, std::string name, Descriptor unnamed)
+      : path_(std::move(path)), name_(std::move(name)), file_(std::move(unnamed)), named_(false) {}
   explicit Journal(Error reason) : reason_(std::move(reason)) {}
   // Fails if the journal is lost: its lines would be useless.
   [[nodiscard]] Status counts_still() const;
+  // For messages.
+  [[nodiscard]] std::string place() const;
   Status write_line(const std::string& line);
+  Status write_namespace();
   Status write_all(const JournalContent& content);
 
   std::optional<StateFolder> folder_;
+  std::filesystem::path path_;  // of the folder, if the file was begun without a name
   std::string name_;
   Descriptor file_;
+  bool named_ = true;
   bool torn_ = false;
   Error reason_;
   JournalContent content_;

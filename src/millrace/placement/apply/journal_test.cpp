@@ -7,10 +7,14 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sched.h>
+#include <set>
+#include <string>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -55,6 +59,69 @@ TEST_F(JournalTest, IsReadBackAsItWasWritten) {
   ASSERT_TRUE(journal->add_mask({3}));
   ASSERT_TRUE(journal->add_attributes({machine::SchedulingClass::batch, 20}));
   EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), journal->content());
+}
+
+TEST_F(JournalTest, HasNoFileUntilItGetsItsName) {
+  folder_ = own_.path() / "millrace";
+  auto journal = Journal::begin_unnamed(folder());
+  ASSERT_TRUE(journal) << journal.error().message;
+  ASSERT_TRUE(journal->add_process(process, original));
+  ASSERT_TRUE(journal->add_mask({3}));
+  EXPECT_TRUE(std::filesystem::is_empty(own_.path()));
+  EXPECT_FALSE(journal->is_lost());
+  ASSERT_TRUE(journal->forget_ended());
+  for (int time = 0; time < 2; ++time) {
+    ASSERT_TRUE(journal->open_folder());
+    EXPECT_TRUE(journal->give_name().value());
+    ASSERT_TRUE(journal->add_mask({5}));
+    EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), journal->content());
+  }
+  EXPECT_EQ(restore_left_behind(folder()).threads, 0);
+  EXPECT_TRUE(std::filesystem::exists(path_of(*journal))) << "it is locked";
+  std::filesystem::remove(path_of(*journal));
+  EXPECT_TRUE(journal->is_lost());
+}
+
+TEST_F(JournalTest, GetsItsNameInAFolderThatWasRemovedMeanwhile) {
+  folder_ = own_.path() / "millrace";
+  auto journal = Journal::begin_unnamed(folder());
+  ASSERT_TRUE(journal) << journal.error().message;
+  ASSERT_TRUE(journal->add_process({getpid(), read_task_stat(getpid(), getpid())->start_time}, original));
+  ASSERT_TRUE(journal->open_folder());
+  std::filesystem::remove(folder_);
+  EXPECT_FALSE(journal->give_name().value());
+  ASSERT_TRUE(journal->open_folder());
+  EXPECT_TRUE(journal->give_name().value());
+  EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), journal->content());
+}
+
+// The folder is a mount of its own, so the lines are written again.
+TEST_F(JournalTest, GetsItsNameInAFolderOnAnotherFileSystemThanItsParent) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may mount";
+  folder_ = own_.path() / "millrace";
+  std::filesystem::create_directory(folder_);
+  constexpr int not_permitted = 77;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("millrace-test", folder_.c_str(), "tmpfs", 0, "mode=0700") != 0)
+      _exit(not_permitted);
+    auto journal = Journal::begin_unnamed(folder());
+    const ProcessId self{getpid(), read_task_stat(getpid(), getpid())->start_time};
+    if (!journal || !journal->add_process(self, original) || !journal->add_mask({3})) _exit(1);
+    if (!journal->open_folder() || !journal->give_name().value_or(false)) _exit(2);
+    if (!journal->add_mask({5})) _exit(3);
+    const JournalContent written = parse_journal(*read_system_file(path_of(*journal).string()));
+    const bool whole = written == journal->content() && written.processes.contains(self) &&
+                       written.masks == std::set<std::string>{"3", "5"};
+    if (!whole) _exit(4);
+    if (restore_left_behind(journal->folder()).failed != 0 || journal->is_lost()) _exit(5);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == not_permitted) GTEST_SKIP() << "mounting is not permitted";
+  EXPECT_EQ(status, 0) << "step " << WEXITSTATUS(status);
 }
 
 TEST_F(JournalTest, ForgetsThoseThatHaveEnded) {

@@ -52,7 +52,7 @@ constexpr std::int64_t guardian_after_ns = 50'000'000;
 static_assert(guardian_after_ns < std::min({short_program_ns, known_program_ns, known_units_ns}));
 
 // Without a journal the program still runs, but nothing is changed.
-Journal begin_journal(std::vector<std::string>& notes) {
+Journal begin_journal(const RunSettings& settings, std::vector<std::string>& notes) {
   if (!proc_is_of_this_namespace()) {
     Error reason{ErrorKind::failure, "/proc is missing, or not that of this PID namespace: mount it"};
     notes.push_back("nothing is changed: " + reason.message);
@@ -61,7 +61,10 @@ Journal begin_journal(std::vector<std::string>& notes) {
   auto folder = StateFolder::of_this_user();
   if (!folder) return Journal::refusing(folder.error());
   restore_left_behind(*folder);
-  auto journal = Journal::begin(std::move(*folder));
+  // A process to attach to is found in journals with names, see followed_by_another(). A program of this
+  // process's own gets a guardian before anything is changed.
+  auto journal =
+      settings.attach ? Journal::begin(std::move(*folder)) : Journal::begin_unnamed(std::move(*folder));
   return journal ? std::move(*journal) : Journal::refusing(journal.error());
 }
 
@@ -207,6 +210,12 @@ Status Run::ensure_guardian() {
   auto guardian = Guardian::start(journal_);
   if (!guardian) return std::unexpected(guardian.error());
   guardian_.emplace(std::move(*guardian));
+  // Until its journal had a name, another millrace could attach to the program.
+  if (journal_.refuses() || !program_) return {};
+  const Descriptor lock = lock_against_others(journal_);
+  for (const auto& [process, unused] : journal_.content().processes)
+    if (followed_by_another(journal_, process))
+      return failure("process {} is followed by another millrace already", process.number);
   return {};
 }
 
@@ -602,7 +611,7 @@ Result<Summary> run_program(const RunSettings& settings) {
     // Outlives the journal. Otherwise a signal could end this process and leave the journal behind.
     ForwardedSignals signals;
     std::vector<std::string> notes;
-    Journal journal = begin_journal(notes);
+    Journal journal = begin_journal(settings, notes);
     Run run(settings, signals, std::move(journal), std::move(*allowed), std::move(notes));
     auto summary = settings.attach ? run.attach() : run.launch();
     if (summary || settings.attach || !settings.become_program) return summary;

@@ -472,6 +472,31 @@ TEST(RunProgram, AGuardianIsThereBeforeThreadsAreChangedAndForUnchangedOnesABitL
   }
 }
 
+bool has_journal(const std::filesystem::path& folder) {
+  return std::ranges::any_of(std::filesystem::recursive_directory_iterator(folder),
+                             [](const auto& entry) { return entry.path().extension() == ".journal"; });
+}
+
+// The program kills millrace by its first action.
+TEST(RunProgram, LeavesNoJournalIfItIsKilledBeforeOrAfterItHasAGuardian) {
+  for (const BirthWay way : {BirthWay::ptrace, BirthWay::polling}) {
+    for (const bool changes : {false, true}) {
+      SCOPED_TRACE(name_of_way(way) + (changes ? ", with changes" : ", without changes"));
+      const TemporaryFolder runtime;
+      RunSettings settings =
+          fixed(MaskPolicy::none, way, {"/bin/sh", "-c", "kill -KILL $PPID && echo killed"});
+      if (changes)
+        settings.scheduling_class = machine::SchedulingClass::batch;
+      else
+        settings.policy.reset();
+      TestProcess run(settings, [&] { setenv("XDG_RUNTIME_DIR", runtime.path().c_str(), 1); });
+      ASSERT_TRUE(run.wait_for_output("killed"));
+      EXPECT_EQ(run.finish().status, 128 + SIGKILL);
+      EXPECT_TRUE(eventually([&] { return !has_journal(runtime.path()); }));
+    }
+  }
+}
+
 struct OwnChoice {
   const char* of;
   bool class_and_slice_are_given;  // otherwise the mask is given
@@ -729,22 +754,20 @@ TEST(RunProgram, ProgramsAndTheirChildrenFindThePreloadListThatTheyWouldHaveFoun
     }
 }
 
-// The signal arrives while the journal is made.
+// The signal arrives while the journal's folder is made.
 TEST(RunProgram, ASignalBeforeTheProgramBeginsEndsItAndLeavesNothingBehind) {
   const TemporaryFolder folder;
-  const std::filesystem::path journals = folder.path() / "millrace";
-  std::filesystem::create_directory(journals);
   const RunSettings settings = fixed(MaskPolicy::none, BirthWay::polling, {"/bin/echo", "begun"});
   TestProcess run(settings, [&] {
     setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
-    const int watched = open(journals.c_str(), O_RDONLY | O_DIRECTORY);
+    const int watched = open(folder.path().c_str(), O_RDONLY | O_DIRECTORY);
     if (fcntl(watched, F_SETSIG, SIGTERM) != 0 || fcntl(watched, F_NOTIFY, DN_CREATE) != 0) _exit(97);
   });
   const TestRun ended = run.finish();
   if (ended.status == 97) GTEST_SKIP() << "needs a kernel that tells of changes by signals";
   EXPECT_EQ(ended.status, 128 + SIGTERM);
   EXPECT_EQ(ended.output, "");
-  EXPECT_FALSE(std::filesystem::exists(journals));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(RunProgram, NothingIsLeftBehind) {
