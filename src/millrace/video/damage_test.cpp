@@ -164,6 +164,60 @@ INSTANTIATE_TEST_SUITE_P(Videos, Cut,
                                                 true, false}),
                          [](const auto& test) { return test.param.title; });
 
+// --- videos with a gradual refresh in place of keyframes
+
+class RefreshedGradually : public Cut {
+ protected:
+  // The place of each packet in the file.
+  [[nodiscard]] std::vector<std::ptrdiff_t> places() const {
+    std::istringstream lines(output_of("ffprobe -v error -show_entries packet=pos -of default=nk=1:nw=1 '" +
+                                       path_ + "' </dev/null"));
+    std::vector<std::ptrdiff_t> begins;
+    for (std::ptrdiff_t place = 0; lines >> place;)
+      begins.push_back(place);
+    return begins;
+  }
+};
+
+// The decoder would trust a count of pictures that x264 states too low.
+TEST_P(RefreshedGradually, GoOnBehindDamageWithWholePicturesOnly) {
+  constexpr std::ptrdiff_t longest_refresh = 18;  // x264 begins the next one a little later than -g says
+  constexpr std::ptrdiff_t most_reordered = 4;
+  const std::vector<std::ptrdiff_t> begins = places();
+  ASSERT_EQ(begins.size(), 60U);
+  for (std::size_t packet = 3; packet < 24; ++packet) {
+    std::vector<char> bytes = bytes_;
+    std::fill_n(bytes.begin() + begins[packet], 4, '\xff');  // the length of a unit
+    write_file(path_, bytes);
+    Losses losses_of_one;
+    for (const int threads : {1, 4}) {
+      SCOPED_TRACE(fmt::format("packet {}, threads {}", packet, threads));
+      Losses losses;
+      const Delivered delivered =
+          read_with(path_, {.decoder_threads = threads, .on_damage = OnDamage::skip}, losses);
+      ASSERT_FALSE(delivered.error) << delivered.error->message;
+      ASSERT_NO_FATAL_FAILURE(expect_only_good(delivered));
+      EXPECT_GT(losses.damaged, 0);
+      EXPECT_EQ(std::ssize(delivered.frames) + losses.damaged, 60);
+      EXPECT_LE(losses.damaged, 2 * longest_refresh + most_reordered);
+      if (threads == 1) losses_of_one = losses;
+      EXPECT_EQ(losses, losses_of_one);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Videos, RefreshedGradually,
+    ::testing::Values(Kind{"without_b", "a.mp4", "-s 64x48 -c:v libx264 -intra-refresh 1 -g 15 -bf 0"},
+                      Kind{"with_b", "a.mp4", "-s 64x48 -c:v libx264 -intra-refresh 1 -g 15 -bf 2"},
+                      Kind{"pyramid", "a.mp4",
+                           "-s 64x48 -c:v libx264 -intra-refresh 1 -g 15 -x264-params "
+                           "bframes=3:b-pyramid=normal"},
+                      Kind{"wide_pyramid", "a.mov",
+                           "-s 160x64 -c:v libx264 -intra-refresh 1 -g 12 -x264-params "
+                           "bframes=3:b-pyramid=normal"}),
+    [](const auto& test) { return test.param.title; });
+
 // --- raw bitstreams that start at each NAL unit
 
 class BareCut : public Cut {

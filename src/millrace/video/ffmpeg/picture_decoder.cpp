@@ -1,5 +1,6 @@
 #include "millrace/video/ffmpeg/picture_decoder.h"
 
+#include "millrace/video/ffmpeg/entry_packets.h"
 #include "millrace/video/ffmpeg/h264_pictures.h"
 #include "millrace/video/ffmpeg/versions.h"
 
@@ -113,6 +114,7 @@ void PictureDecoder::read_packet() {
       is_animated_webp_ || begins_animated_webp(*read.packet, demuxer_.stream().codecpar->codec_id);
   Packet packet{.number = end_number()};
   packet.key = every_packet_is_key_ || (read.packet->flags & AV_PKT_FLAG_KEY) != 0;
+  packet.entry = every_packet_is_key_ || is_entry(*read.packet, *demuxer_.stream().codecpar);
   if (packet.key && demuxer_.is_elementary() && headers_.empty()) keep_headers(*read.packet);
   kept_bytes_ += static_cast<std::size_t>(read.packet->size);
   packet.data = std::move(read.packet);
@@ -159,7 +161,8 @@ bool PictureDecoder::refers_back(const Packet& key) const {
 
 // Whether to send the packet at next_. If not, next_ or the record of damage has changed.
 bool PictureDecoder::prepare(Packet& packet) {
-  const bool seeks_key = hole_ && !hole_->at_start && !hole_->key;
+  const bool is_behind_damage = hole_ && !hole_->at_start && !hole_->key;
+  const bool seeks_key = is_behind_damage && !hole_->refresh;
   if (packet.gap && !seeks_key) {
     note_damage(packet.number, *std::exchange(packet.gap, std::nullopt), false, false);
     return false;
@@ -178,9 +181,18 @@ bool PictureDecoder::prepare(Packet& packet) {
       ++next_;
       return false;
     }
-    hole_->key = last_key_ = packet.number;
+    (packet.entry ? hole_->key : hole_->refresh) = last_key_ = packet.number;
     forget_before(packet.number);
     lenient_ = refers_back(packet);
+    if (hole_->refresh) lose(packet.number);
+  } else if (is_behind_damage) {
+    // Pictures are whole from the next refresh on. Those before are decoded but not delivered.
+    if (packet.key && packet.number > *hole_->refresh) {
+      hole_->key = packet.number;
+      lenient_ = refers_back(packet);
+    } else {
+      lose(packet.number);
+    }
   } else if (packet.key && hole_ && hole_->at_start && !seen_key_packet_) {
     lenient_ = lenient_ || refers_back(packet);
   } else if (packet.key && !hole_ && !packet.delivered) {
@@ -255,6 +267,13 @@ bool PictureDecoder::is_leading(const Packet* packet) const {
          packet->data->pts != AV_NOPTS_VALUE && packet->data->pts < *session_key_time_;
 }
 
+// Whether the packet is known to be shown before the one with this number.
+bool PictureDecoder::is_shown_before(const Packet& packet, std::int64_t number) {
+  const Packet* later = find(number);
+  return later != nullptr && packet.data->pts != AV_NOPTS_VALUE && later->data->pts != AV_NOPTS_VALUE &&
+         packet.data->pts < later->data->pts;
+}
+
 bool PictureDecoder::is_good(std::int64_t number) const {
   // If the session starts at a packet known to be good, "corrupt" only means that the decoder missed its
   // beginning.
@@ -289,6 +308,10 @@ PictureDecoder::Verdict PictureDecoder::judge() {
     return Verdict::drop;
   }
   if (hole_ && !hole_->at_start && (!hole_->key || number < *hole_->key)) {
+    lose(number);
+    return Verdict::drop;
+  }
+  if (hole_ && hole_->refresh && packet != nullptr && is_shown_before(*packet, *hole_->key)) {
     lose(number);
     return Verdict::drop;
   }
@@ -376,6 +399,7 @@ void PictureDecoder::go_on_behind(const Damage& damage) {
   if (!hole_) hole_ = Hole{};
   hole_->at_start = false;
   hole_->key.reset();
+  hole_->refresh.reset();
   if (damage.itself) lose(damage.at);
   next_ = damage.at + (damage.itself ? 1 : 0);
   forget_before(next_);

@@ -25,7 +25,7 @@ namespace millrace::video {
 //
 // A decoder that fails at a packet drops the picture that it was about to return. Then decoding is repeated
 // up to that packet. All pictures before it are good. Pictures after it may refer to lost ones, until a
-// keyframe or recovery point that does not.
+// keyframe that does not, or until a whole gradual refresh has been decoded.
 //
 // A video that begins between two keyframes has lost the pictures before. That is not treated as damage,
 // whatever OnDamage says, because no program could decode these pictures.
@@ -50,6 +50,7 @@ class PictureDecoder {
     std::int64_t number = 0;
     FfmpegPtr<AVPacket> data;
     bool key = false;
+    bool entry = false;  // a key packet from which on every picture can be decoded
     bool delivered = false;
     bool lost = false;
     std::optional<std::string> damage;  // shown by the container or a checksum
@@ -65,6 +66,9 @@ class PictureDecoder {
   struct Hole {
     bool at_start = false;            // at the start of the video, because earlier pictures are missing
     std::optional<std::int64_t> key;  // number of the key packet at which pictures may be good again
+    // Number of the key packet that begins a gradual refresh, if decoding began there. The encoder's count of
+    // its pictures can be too short, but it is over when the next one begins.
+    std::optional<std::int64_t> refresh;
     std::int64_t lost = 0;            // packets that gave no picture
     std::vector<std::int64_t> shown;  // presentation times of the packets since, if known
   };
@@ -73,6 +77,7 @@ class PictureDecoder {
   [[nodiscard]] bool heed_messages();
   [[nodiscard]] Verdict judge();
   [[nodiscard]] bool is_good(std::int64_t number) const;
+  [[nodiscard]] bool is_shown_before(const Packet& packet, std::int64_t number);
   [[nodiscard]] bool precedes_damage() const;
   [[nodiscard]] bool is_leading(const Packet* packet) const;
   [[nodiscard]] bool stops() const;
