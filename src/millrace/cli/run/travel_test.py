@@ -5,6 +5,7 @@ usage: travel_test.py MILLRACE
 
 import fractions
 import json
+import math
 import os
 import pathlib
 import re
@@ -354,6 +355,53 @@ class Travel(unittest.TestCase):
                 _, report = self.through(changed, f"{name}-out.mkv")
                 self.assertEqual([each for each in report["not_kept"] if "rotation" in each], [])
                 self.assertIn("a display matrix that does not rotate", report["not_kept"])
+
+    def test_what_a_copied_video_loses_is_named(self):
+        ffmpeg(["-f lavfi -i testsrc2=s=64x48:r=25:d=0.4 -c:v libx264 -pix_fmt yuv420p plain.mp4"], self.folder)
+        data = bytearray((self.folder / "plain.mp4").read_bytes())
+        place = data.index(b"tkhd") + 44
+        for degrees in 45, 90, 200:
+            with self.subTest(degrees):
+                one, angle = 1 << 16, math.radians(degrees)
+                cos, sin = round(one * math.cos(angle)), round(one * math.sin(angle))
+                data[place:place + 36] = struct.pack(">9i", cos, sin, 0, -sin, cos, 0, 0, 0, 1 << 30)
+                (self.folder / "turned.mp4").write_bytes(data)
+                source = self.folder / "two.mp4"
+                ffmpeg(["-i plain.mp4 -i turned.mp4 -map 0 -map 1 -c copy two.mp4"], self.folder)
+                self.assertEqual(len(side_data(of_kind(probe(source), "video")[1], "Display Matrix")), 1)
+                _, report = self.through(source, "out.mkv")
+                self.assertEqual(report["not_kept"], [f"rotation by {degrees} degrees of stream 1 (video, h264, und)"])
+                target, report = self.through(source, "out.mp4")
+                self.assertEqual(report["not_kept"], [])
+                before, after = (side_data(of_kind(probe(each), "video")[1], "Display Matrix") for each in (source, target))
+                self.assertEqual(before, after)
+
+    def test_a_copied_video_begins_with_a_frame_that_needs_no_earlier_one(self):
+        def frames(path):
+            """MD5 of the decoded frames of the second video, and what the decoder complains about."""
+            done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-map", "0:v:1", "-fps_mode",
+                                   "passthrough", "-f", "framemd5", "-"], check=True, capture_output=True, text=True)
+            return [line.split(",")[-1].strip() for line in done.stdout.splitlines() if not line.startswith("#")], done.stderr
+
+        second = "-map 1 -c:v libx264 -pix_fmt yuv420p -g:v:1 12"
+        for name, words in ("closed", "-bf 2"), ("open", "-bf 2 -x264-params:v:1 open-gop=1"), ("refresh", "-intra-refresh:v:1 1"):
+            source = self.folder / f"{name}.mkv"
+            ffmpeg(["-f lavfi -i testsrc2=s=64x48:r=25:d=3 -f lavfi -i testsrc2=s=64x48:r=25:d=3,noise=alls=40:allf=t",
+                    f"-map 0 {second} {words} {source}"], self.folder)
+            whole, _ = frames(source)
+            self.assertEqual(len(whole), 75)
+            for start in 0.52, 1.12, 2.04:
+                with self.subTest(name, start=start):
+                    target, report = self.through(source, f"{name}-out.mkv", "--start", str(start))
+                    shown, complaint = frames(target) if name != "refresh" else ([], "")
+                    if name == "closed":
+                        self.assertEqual(complaint, "")
+                    self.assertEqual([each for each in shown if each not in whole], [])
+                    lost = [re.match(r"(\d+) packets? of stream 1 .*, which need others from before the part", each)
+                            for each in report["not_kept"]]
+                    left_out = sum(int(each[1]) for each in lost if each)
+                    self.assertGreater(left_out, 0, report["not_kept"])
+                    self.assertEqual(len(packets(target).get(1, [])) + left_out, 75 - round(start * 25))
 
     def test_a_master_keeps_its_colours_and_what_it_was_mastered_on(self):
         light = ("Mastering display metadata", "Content light level metadata")

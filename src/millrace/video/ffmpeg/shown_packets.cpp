@@ -1,5 +1,6 @@
 #include "millrace/video/ffmpeg/shown_packets.h"
 
+#include "millrace/video/ffmpeg/entry_packets.h"
 #include "millrace/video/ffmpeg/hidden_samples.h"
 
 #include <algorithm>
@@ -53,13 +54,16 @@ int bare_sample_bytes(const AVCodecParameters& codec) {
 
 ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& stream)
     : sound_(stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO),
-      refers_(stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO),
       edited_(std::string_view(container.iformat->name).starts_with("mov")),
       overlaps_(is_lossy(stream.codecpar->codec_id)), time_base_(stream.time_base),
       rate_(stream.codecpar->sample_rate), bare_bytes_(bare_sample_bytes(*stream.codecpar)),
       // HE-AAC has the longest, about 0.12 s.
       encoder_delay_(overlaps_ ? std::max(stream.codecpar->seek_preroll, rate_ / 8) : 0),
       packets_in_file_(stream.nb_frames) {
+  if (stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
+    pictures_.reset(avcodec_parameters_alloc());
+    if (pictures_ && avcodec_parameters_copy(pictures_.get(), stream.codecpar) < 0) pictures_.reset();
+  }
   if (!edited_ || !sound_) return;
   if (stands_alone(stream.codecpar->codec_id)) {
     codec_.reset(avcodec_parameters_alloc());
@@ -83,11 +87,11 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
     if (!shown_ && rate_ > 0) to_hide_ -= av_rescale_q(packet->duration, time_base_, {1, rate_});
     hid_since_ = true;
     last_hidden_ = packet->duration;
-    needs_key_ = refers_;
+    needs_key_ = pictures_ != nullptr;
     if (!shown_ && priming_) ready.push_back(std::move(packet));
     return ready;
   }
-  if (needs_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) {
+  if (needs_key_ && !is_entry(*packet, *pictures_)) {
     ++packets_left_out_;
     return ready;
   }

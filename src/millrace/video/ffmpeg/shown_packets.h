@@ -24,7 +24,7 @@ namespace millrace::video {
 // start (see hidden_samples.h), which SideCopy heeds. Otherwise it is left out, except for the last packet of
 // a track of a lossy codec, whose rest is the encoder's padding. Lossy codecs code the sound of each packet
 // together with that of the next. The packet before hidden sound would decode to an echo of it, so it is left
-// out too.
+// out too. Pictures that refer to hidden ones are left out too.
 class ShownPackets {
  public:
   // Must be made before the first packet is read.
@@ -51,17 +51,17 @@ class ShownPackets {
 
   // Properties of the stream.
   bool sound_;
-  bool refers_;    // its packets refer to each other
   bool edited_;    // its container has edit lists
   bool overlaps_;  // a packet of sound also affects the decoded sound of the next one
   AVRational time_base_;
   int rate_;
-  FfmpegPtr<AVCodecParameters> codec_;    // if edit lists apply and its packets stand alone, else null
-  int bare_bytes_;                        // bytes per sample of all channels if uncompressed, else 0
-  std::int64_t encoder_delay_;            // in samples, upper limit
-  std::optional<std::int64_t> list_end_;  // end of the shown part, in units of the time base
-  std::int64_t packets_in_file_;          // 0: unknown
-  bool shown_to_end_ = false;             // see is_shown_to_end()
+  FfmpegPtr<AVCodecParameters> pictures_;  // of video, whose packets refer to each other; else null
+  FfmpegPtr<AVCodecParameters> codec_;     // if edit lists apply and its packets stand alone, else null
+  int bare_bytes_;                         // bytes per sample of all channels if uncompressed, else 0
+  std::int64_t encoder_delay_;             // in samples, upper limit
+  std::optional<std::int64_t> list_end_;   // end of the shown part, in units of the time base
+  std::int64_t packets_in_file_;           // 0: unknown
+  bool shown_to_end_ = false;              // see is_shown_to_end()
 
   // Longest duration so far, for packets without one: the demuxer gives none to the last packet of an edit.
   std::int64_t longest_ = 0;

@@ -2,6 +2,7 @@
 
 #include "millrace/video/ffmpeg/hidden_samples.h"
 #include "millrace/video/ffmpeg/lasting_tags.h"
+#include "millrace/video/ffmpeg/side_data.h"
 #include "millrace/video/ffmpeg/versions.h"
 
 #include <algorithm>
@@ -153,6 +154,9 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
       AVStream* const to = new_stream(muxer, stream);
       if (to == nullptr) return nullptr;
       names_[to->index] = stream.name();
+      if (stream.codec->codec_type == AVMEDIA_TYPE_VIDEO)
+        for (const std::string& lost : lost_side_data(stream, *muxer.oformat))
+          not_kept_.push_back(fmt::format("{} of {}", lost, stream.name()));
       // The header has all of an attachment.
       if (is_attached(muxer, stream)) continue;
       copy.stream = to;

@@ -110,6 +110,21 @@ std::string what_is_lost_with(const Properties& properties) {
 
 }  // namespace
 
+std::vector<std::string> lost_side_data(const SideStreams::Stream& stream, const AVOutputFormat& container) {
+  Properties lost;
+  for (const SideStreams::SideData& each : stream.side_data) {
+    const bool is_content = std::ranges::find(of_the_whole, each.type, [](const auto& pair) {
+                              return pair.second;
+                            }) != of_the_whole.end();
+    if (is_content && !stores(container, each.type)) lost[name_of(each.type)] = each.bytes;
+  }
+  std::vector<std::string> words;
+  for (const auto& [name, bytes] : lost)
+    words.push_back(stream_type(name) == AV_PKT_DATA_DISPLAYMATRIX ? what_is_lost_with(lost) : name);
+  std::erase(words, "");
+  return words;
+}
+
 Properties read_stream_properties(const AVStream& stream, const AVFrame& picture) {
   Properties properties;
   for (const AVPacketSideData& each : side_data_of(stream)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/side_streams.h"
 #include "millrace/video/frame/orientation.h"
 #include "millrace/video/frame/properties.h"
 
@@ -30,6 +31,10 @@ void forget_orientation(Properties& properties);
                                                                const AVOutputFormat& container);
 [[nodiscard]] std::vector<std::string> write_frame_properties(const Properties& properties, AVFrame& picture,
                                                               const AVCodec& encoder);
+
+// Names what describes the pictures of a copied stream and cannot be stored by the container.
+[[nodiscard]] std::vector<std::string> lost_side_data(const SideStreams::Stream& stream,
+                                                      const AVOutputFormat& container);
 
 // The properties that libx265 writes into its bitstream, as its options; empty if there are none.
 [[nodiscard]] std::string x265_words(const Properties& properties);

@@ -1,5 +1,7 @@
 #include "millrace/video/ffmpeg/side_streams.h"
 
+#include "millrace/base/numbers/counted.h"
+#include "millrace/video/ffmpeg/entry_packets.h"
 #include "millrace/video/ffmpeg/versions.h"
 #include "millrace/video/frame/timecode.h"
 
@@ -114,6 +116,7 @@ void SideStreams::describe(const AVFormatContext& container, const AVStream& mai
   if (part_start_) advance_timecodes(main);
   waiting_.resize(streams_.size());
   left_out_.resize(streams_.size());
+  without_entry_.resize(streams_.size());
   last_decoded_.resize(streams_.size(), std::numeric_limits<std::int64_t>::min());
 }
 
@@ -205,7 +208,10 @@ void SideStreams::add(std::size_t stream, std::vector<FfmpegPtr<AVPacket>> packe
                           .pass = passes_.size() - 1,
                           .decoded_in = last_decoded_[stream]};
     // If a part is far into the video, drop earlier packets now instead of queueing them.
-    if (passes_.back().ready && !is_wanted(waiting)) continue;
+    if (passes_.back().ready && !is_wanted(waiting)) {
+      passes_.back().dropped.insert(stream);
+      continue;
+    }
     if (spill_.is_empty() && bytes_ <= max_waiting_bytes)
       queue(std::move(waiting));
     else if (!spill_failed_)
@@ -343,13 +349,39 @@ bool SideStreams::is_wanted(const WaitingPacket& packet) const {
   return is_last_pass || out < *passes_[packet.pass + 1].begin_out;
 }
 
+// Whether to write the packet. Call it for each packet of a stream in order until the packet is gone. A
+// copied video begins with a packet that needs no earlier one if earlier ones are dropped.
+bool SideStreams::is_taken(const WaitingPacket& packet) {
+  Pass& pass = passes_[packet.pass];
+  const auto begun = pass.begun.find(packet.stream);
+  if (!is_wanted(packet)) {
+    if (begun == pass.begun.end()) pass.dropped.insert(packet.stream);
+    return false;
+  }
+  constexpr std::int64_t any_time = std::numeric_limits<std::int64_t>::min();
+  const std::int64_t shown = packet.data->pts;
+  const Stream& stream = streams_[packet.stream];
+  bool needs_others = false;
+  if (begun != pass.begun.end()) {
+    needs_others = shown != AV_NOPTS_VALUE && shown < begun->second;
+  } else {
+    const bool in_middle = stream.codec->codec_type == AVMEDIA_TYPE_VIDEO &&
+                           (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) == 0 &&
+                           pass.dropped.contains(packet.stream);
+    needs_others = in_middle && !is_entry(*packet.data, *stream.codec);
+    if (!needs_others) pass.begun[packet.stream] = in_middle && shown != AV_NOPTS_VALUE ? shown : any_time;
+  }
+  if (needs_others) ++without_entry_[packet.stream];
+  return !needs_others;
+}
+
 // Decoding time of the stream's first wanted packet, in microseconds of the output's clock. Drops the
 // unwanted packets before it.
 std::optional<std::int64_t> SideStreams::first_time(std::size_t stream) {
   auto& packets = waiting_[stream];
   while (!packets.empty() && passes_[packets.front().pass].ready) {
     const WaitingPacket& packet = packets.front();
-    if (is_wanted(packet)) return moved(passes_[packet.pass], packet.decoded_in, AV_TIME_BASE_Q);
+    if (is_taken(packet)) return moved(passes_[packet.pass], packet.decoded_in, AV_TIME_BASE_Q);
     bytes_ -= memory_of(*packet.data);
     packets.pop_front();
   }
@@ -388,6 +420,9 @@ std::vector<std::string> SideStreams::left_out() const {
       words.push_back(
           fmt::format("{} packet{} of {}, which need others that the edit list of the input hides", packets,
                       packets == 1 ? "" : "s", streams_[i].name()));
+    if (const std::int64_t packets = without_entry_[i]; packets > 0)
+      words.push_back(fmt::format("{} of {}, which need others from before the part",
+                                  counted(packets, "packet"), streams_[i].name()));
   }
   return words;
 }

@@ -10,6 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -135,6 +136,10 @@ class SideStreams {
     std::optional<std::int64_t> end_in;
     std::int64_t window_shift = 0;  // moves times earlier
     AVRational window_unit{1, 1};
+    // By number in streams_: streams whose packets before the first one written were dropped, and the time
+    // from which on packets are written, in units of the stream.
+    std::set<std::size_t> dropped;
+    std::map<std::size_t, std::int64_t> begun;
   };
   [[nodiscard]] std::optional<std::size_t> find(int number) const;
   void add(std::size_t stream, std::vector<FfmpegPtr<AVPacket>> packets);
@@ -145,6 +150,7 @@ class SideStreams {
   void note_late(const AVPacket& packet);
   [[nodiscard]] std::int64_t moved(const Pass& pass, std::int64_t time, AVRational time_base) const;
   [[nodiscard]] bool is_wanted(const WaitingPacket& packet) const;
+  [[nodiscard]] bool is_taken(const WaitingPacket& packet);
   [[nodiscard]] std::optional<std::int64_t> first_time(std::size_t stream);
 
   void add_chapter(const AVChapter& chapter, std::int64_t first_frame);
@@ -166,6 +172,7 @@ class SideStreams {
   std::vector<Pass> passes_{Pass{}};
   std::vector<ShownPackets> shown_;                 // by stream
   std::vector<std::int64_t> left_out_;              // by stream, by the writer
+  std::vector<std::int64_t> without_entry_;         // packets by stream: they need dropped ones
   std::vector<std::deque<WaitingPacket>> waiting_;  // by stream
   PacketSpill spill_;                               // packets behind those in waiting_
   std::uint64_t pass_begin_ = 0;                    // spill_.end() when this pass began
