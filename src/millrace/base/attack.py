@@ -1,6 +1,7 @@
 """Shared code of the attack suites. An attack is a function of a place, in which it tries to do harm."""
 
 import resource
+import signal
 import time
 
 
@@ -39,6 +40,11 @@ def too_few_addresses(works, amounts):
 
 def run_attacks(attacks, only, make_place):
     """Run the attacks whose name contains `only`, each in its own place. Return 1 if one succeeded."""
+    # A shell ignores these for what it runs in the background, as does nohup. Programs inherit that, and a shell that
+    # is attacked cannot trap what was ignored when it began.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     failed = 0
     for attack in attacks:
         if only not in attack.__name__:
