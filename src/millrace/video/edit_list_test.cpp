@@ -239,5 +239,65 @@ TEST(EditListOfAnEncoder, LosesNoSound) {
   }
 }
 
+// What somebody cut off at the start is hidden in Matroska too, which has no edit list: packets that are
+// hidden in part are left out.
+TEST(SoundCutAtItsStart, IsHeardInMatroskaFromTheFirstPacketThatIsShownWhole) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  TemporaryFolder folder;
+  // A rising tone, so that each packet can be told from all others.
+  ASSERT_TRUE(ffmpeg(fmt::format(
+      "-f lavfi -i testsrc2=s=32x32:r=25:d=4 -f lavfi -i \"aevalsrc='sin(t*t*900)*0.5':s={}:d=4\" "
+      "-c:v libx264 -preset ultrafast -c:a aac -aac_pns 0 '{}'",
+      sound_rate, folder / "all.mov")));
+  const std::vector<float> all = samples_of(folder / "all.mov", "-ignore_editlist 1");
+  for (const std::int64_t cut : {200, 960, 1500, 2112 + 1, 3000}) {
+    edit_sound(folder / "all.mov", folder / "in.mov", {{.length = 2000, .begin = cut}});
+    const std::vector<std::string> not_kept = copy_with_sound(folder / "in.mov", folder / "out.mkv");
+    EXPECT_THAT(not_kept, ::testing::Contains(::testing::HasSubstr("edit list"))) << cut;
+    const std::vector<float> played = samples_of(folder / "out.mkv");
+    ASSERT_GT(played.size(), 4096U);
+    const std::vector<float> some(played.begin() + 2048, played.begin() + 4096);
+    const auto found = std::search(all.begin(), all.end(), some.begin(), some.end(),
+                                   [](float a, float b) { return std::abs(a - b) < 1e-3F; });
+    ASSERT_NE(found, all.end()) << cut;
+    const std::int64_t first = found - all.begin() - 2048;
+    EXPECT_GE(first, cut) << cut;
+    EXPECT_LT(first, cut + 1024) << cut;
+  }
+}
+
+// Matroska and FLV count milliseconds, so sound copied from there to .mp4 has packets that overlap or gape by
+// up to one. No edit list hides anything of it.
+class SoundWithRoundedTimes : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(SoundWithRoundedTimes, KeepsEveryPacket) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  const std::string codec = GetParam();
+  std::mt19937_64 random(codec.size());
+  for (const int rate : {22050, 32000, 44100, 48000}) {
+    TemporaryFolder folder;
+    const double length = 1.5 + static_cast<double>(random() % 1000) / 1000;
+    if (!ffmpeg(fmt::format("-f lavfi -i testsrc2=s=32x32:r=25:d=2 -f lavfi -i sine=r={}:d={} -c:v libx264 "
+                            "-preset ultrafast -c:a {} -strict -2 '{}'",
+                            rate, length, codec, folder / "first.mkv")))
+      continue;  // the codec lacks this rate
+    ASSERT_TRUE(ffmpeg(
+        fmt::format("-i '{}' -map 0 -c copy -strict -2 '{}'", folder / "first.mkv", folder / "in.mp4")));
+    for (const char* name : {"out.mp4", "out.mkv", "out.mov"}) {
+      const std::vector<std::string> not_kept = copy_with_sound(folder / "in.mp4", folder / name);
+      if (!not_kept.empty() && not_kept.front().contains("cannot hold")) continue;
+      EXPECT_THAT(not_kept, ::testing::IsEmpty()) << name << " at " << rate;
+      // Another decoder of the same codec may round otherwise.
+      EXPECT_THAT(samples_of(folder / name),
+                  ::testing::Pointwise(::testing::FloatNear(1e-3F), samples_of(folder / "in.mp4")))
+          << name << " at " << rate;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Codecs, SoundWithRoundedTimes,
+                         ::testing::Values("aac", "ac3", "eac3", "alac", "flac", "mp2"),
+                         [](const auto& test) { return std::string(test.param); });
+
 }  // namespace
 }  // namespace millrace::video

@@ -32,9 +32,11 @@ bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream) {
   const int count = avformat_index_get_entries_count(indexed);
   if (count == 0 || count != stream.nb_frames) return false;
   bool shown = false;
+  std::int64_t last = -1;
   for (int i = 0; i < count; ++i) {
     const AVIndexEntry* const entry = avformat_index_get_entry(indexed, i);
-    if (entry == nullptr) return false;
+    // A list that repeats one part and leaves out another also has as many entries as there are packets.
+    if (entry == nullptr || entry->pos <= std::exchange(last, entry->pos)) return false;
     const bool hidden = (entry->flags & AVINDEX_DISCARD_FRAME) != 0;
     if (hidden && shown) return false;
     shown = shown || !hidden;
@@ -105,7 +107,9 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
   const bool timed = packet->pts != AV_NOPTS_VALUE && packet->duration > 0;
   if (!held_.empty() && timed) {
     const AVPacket& last = *held_.back();
-    const bool overlap = packet->pts > last.pts && packet->pts < last.pts + last.duration;
+    if (last.duration > 0 && (shortest_ == 0 || last.duration < shortest_)) shortest_ = last.duration;
+    // Or times are rounded: those of a file copied from Matroska overlap by up to a millisecond.
+    const bool overlap = !shown_to_end_ && packet->pts > last.pts && packet->pts < last.pts + last.duration;
     if (hid_since_ || overlap) end_shown_at(packet->pts);
     if (hid_since_ || overlap) moved_forward_ = hid_since_ && !first ? last_hidden_ : 0;
   }
@@ -126,10 +130,8 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::end() {
     // The demuxer ends the last packet where the list ends, whatever its coded length.
     const bool may_hide_its_end = !shown_to_end_ && packets_in_file_ > 0 && bare_bytes_ == 0;
     const std::int64_t coded = codec_ || may_hide_its_end ? coded_duration(last) : last.duration;
-    // Some programs round the length of a list down, mostly to 1/600 s.
-    const std::int64_t rounded = codec_ && shown_to_end_ ? av_rescale_q(1, {1, 600}, time_base_) : 0;
     const bool hidden_in_part =
-        last.pts < *list_end_ && last.pts + coded + moved_forward_ > *list_end_ + rounded;
+        last.pts < *list_end_ && last.pts + coded + moved_forward_ > *list_end_ + rounding();
     if (hidden_in_part && shown_to_end_ && !codec_) {
       last.duration = *list_end_ - last.pts;
     } else if (hidden_in_part) {
@@ -149,6 +151,16 @@ void ShownPackets::begin_anew() {
   moved_forward_ = 0;
   hid_since_ = shown_ = priming_ = needs_key_ = false;
   held_.clear();
+}
+
+// Some programs round the length of a list down, mostly to 1/600 s. And some files have rounded times, so
+// that packets which are coded alike differ in length.
+std::int64_t ShownPackets::rounding() const {
+  const std::int64_t most = av_rescale_q(1, {1, 600}, time_base_);
+  if (!codec_) return 0;
+  if (shown_to_end_) return most;
+  const std::int64_t difference = shortest_ > 0 ? longest_ - shortest_ : 0;
+  return difference <= most ? difference : 0;
 }
 
 // Trims the packets held back to end at `time`.

@@ -46,6 +46,7 @@ class ShownPackets {
  private:
   void end_shown_at(std::int64_t time);
   [[nodiscard]] std::int64_t coded_duration(const AVPacket& packet) const;
+  [[nodiscard]] std::int64_t rounding() const;
   [[nodiscard]] FfmpegPtr<AVPacket> from(FfmpegPtr<AVPacket> packet, std::int64_t hidden);
   [[nodiscard]] FfmpegPtr<AVPacket> until(FfmpegPtr<AVPacket> packet, std::int64_t time) const;
 
@@ -65,6 +66,7 @@ class ShownPackets {
 
   // Longest duration so far, for packets without one: the demuxer gives none to the last packet of an edit.
   std::int64_t longest_ = 0;
+  std::int64_t shortest_ = 0;  // of those that another one follows
   std::int64_t seen_ = 0;
   bool hid_since_ = false;  // since the last shown packet
   // A later edit may start inside a packet. The demuxer drops that packet and moves the rest forward by the

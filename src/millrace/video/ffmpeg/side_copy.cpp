@@ -42,6 +42,22 @@ bool is_opus(const AVCodecParameters& codec) {
   return codec.codec_id == AV_CODEC_ID_OPUS && codec.sample_rate > 0;
 }
 
+// Whether so many samples at the start are what encoders put before the sound, rather than what somebody cut
+// off.
+bool is_encoder_delay(const AVCodecParameters& codec, std::int64_t samples) {
+  switch (codec.codec_id) {
+  case AV_CODEC_ID_AAC:
+    return samples == 1024 || samples == 2048 || samples == 2112;
+  case AV_CODEC_ID_MP3:
+    return samples == 1105;
+  case AV_CODEC_ID_AC3:
+  case AV_CODEC_ID_EAC3:
+    return samples == 256;
+  default:
+    return is_opus(codec);
+  }
+}
+
 void describe(const SideStreams::Stream& from, AVFormatContext& muxer, AVStream& to) {
   to.time_base = from.time_base;
   to.avg_frame_rate = from.frame_rate;
@@ -243,6 +259,7 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
                               copy.stream->time_base);
   const SideStreams::Stream& from = from_->streams()[packet.stream];
   AVPacket& data = *packet.data;
+  if (!copy.hidden_at_start) copy.hidden_at_start = hidden_samples(data).at_start;
   const std::int64_t shift = av_rescale_q(exact_shift_, shift_base_, from.time_base);
   for (std::int64_t* time : {&data.pts, &data.dts})
     if (*time != AV_NOPTS_VALUE) *time += shift;
@@ -273,6 +290,12 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
     // Packets before that are only for starting the decoder and must not be heard.
     if (data.pts + data.duration <= earliest && data.pts < earliest) {
       if (first_is_silent(*from.codec)) copy.starter = std::move(packet.data);
+      return 0;
+    }
+    if (data.pts < earliest && *copy.hidden_at_start > 0 &&
+        !is_encoder_delay(*from.codec, *copy.hidden_at_start)) {
+      from_->leave_out(packet.stream, av_rescale_q(data.pts + data.duration - earliest,
+                                                   copy.stream->time_base, from.time_base));
       return 0;
     }
     data.pts = std::max(data.pts, earliest);

@@ -58,10 +58,11 @@ class SideCopy {
     AVStream* stream = nullptr;  // null: no packet of it is written
     std::optional<std::int64_t> last_dts;
     std::int64_t last_duration = 0;
-    std::int64_t shortest = 0;            // time from one packet to the next
-    std::int64_t delay = 0;               // decoder delay, if the container includes it in times
-    FfmpegPtr<AVPacket> starter;          // the last packet before 0, if the first one is silent
-    std::optional<UntimedSound> untimed;  // if the container stores no times for it
+    std::int64_t shortest = 0;                    // time from one packet to the next
+    std::int64_t delay = 0;                       // decoder delay, if the container includes it in times
+    std::optional<std::int64_t> hidden_at_start;  // samples, as the first packet says
+    FfmpegPtr<AVPacket> starter;                  // the last packet before 0, if the first one is silent
+    std::optional<UntimedSound> untimed;          // if the container stores no times for it
   };
 
   [[nodiscard]] bool can_hide(const AVFormatContext& muxer, const Copy& copy, const AVPacket& data,
