@@ -240,6 +240,28 @@ TEST_F(FormulaStructures, AreKeptByWhatTheyAre) {
   EXPECT_EQ(second.compiled(), 1);
 }
 
+// A loop that does not use the number of its step, alone and inside another, of a constant and of a varying
+// count.
+TEST_F(FormulaStructures, RepeatStepsThatAreAllEqual) {
+  for (const char* operations :
+       {"pixel 0 0 0; constant 40a00000; loop 1 0; constant 3f000000; multiply 2 3; end 4",
+        "pixel 0 0 0; height; loop 1 0; constant 3f7d70a4; multiply 2 3; end 4",
+        "pixel 0 0 0; constant 40400000; loop 1 0; constant 40000000; pixel 0 0 0; loop 3 4; "
+        "constant 3f400000; multiply 5 6; end 7; add 2 8; end 9"}) {
+    const auto layout = lay_out(pipeline_of("own | own", {own_filter(operations)}), {61, 43});
+    ASSERT_TRUE(layout) << layout.error().message;
+    TestFrame frame(*layout, 5);
+    for (const Fusion fusion : {Fusion::none, Fusion::all}) {
+      expect_reference(frame, {.structure = Structure::tiled,
+                               .fusion = fusion,
+                               .tile = {16, 8},
+                               .threads = 2,
+                               .isa = machine::best_isa()});
+      if (HasFatalFailure()) FAIL() << operations;
+    }
+  }
+}
+
 // The library may outlive the pipeline that owns the filters of its kernels.
 TEST_F(FormulaStructures, LiveAsLongAsTheirKernels) {
   std::shared_ptr<const Kernel> kernel;

@@ -6,6 +6,7 @@
 #include "millrace/image/filter/filter.h"
 
 #include <Halide.h>
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -190,7 +191,7 @@ class HalideAlgebra {
     Values here{scope_.x, scope_.y};
     std::map<std::string, Halide::Expr> own_of;
     for (const Halide::RVar& around : scope_.steps) {
-      own.emplace_back("step");
+      own.emplace_back("step" + std::to_string(own.size()));
       here.emplace_back(around);
       own_of.emplace(around.name(), own.back());
     }
@@ -213,6 +214,11 @@ class HalideAlgebra {
     scope_.steps.push_back(steps.x);
     Values next = step(read(own), Int(steps.x));
     scope_.steps.pop_back();
+    // Halide runs an update that does not name the step only once, whatever the number of steps.
+    if (std::ranges::none_of(next, [&](const Halide::Expr& value) {
+          return Halide::Internal::expr_uses_var(value, steps.x.name());
+        }))
+      next[0] = Halide::select(Int(steps.x) >= 0, next[0], read(own)[0]);
     define(std::move(next));
     return read(here);
   }
