@@ -66,14 +66,14 @@ inline void add_encoder_threads(CLI::App& verb, run::RunOptions& o, const char* 
       ->default_str(usual);
 }
 
-inline void add_planes(CLI::App& verb, run::RunOptions& o) {
+inline void add_planes(CLI::App& verb, run::RunOptions& o, const char* usual = "auto") {
   verb.add_option("--planes", o.planes,
                   "Planes that filters process. auto: each filter decides about chroma (see `millrace "
                   "filters`); all: "
                   "chroma as luma; luma: chroma only by geometric filters")
       ->option_text("NAME")
       ->check(one_of_many({"auto", "all", "luma"}))
-      ->default_str("auto; all with --measure");
+      ->default_str(usual);
 }
 
 inline void add_input_flags(CLI::App& verb, run::RunOptions& o) {

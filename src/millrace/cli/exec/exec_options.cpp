@@ -9,6 +9,7 @@
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/plug_in.h"
 #include "millrace/placement/policy/rule_file.h"
+#include "millrace/placement/run/learn.h"
 #include "millrace/placement/run/own_priority.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <csignal>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace millrace::cli {
@@ -158,12 +160,15 @@ void add_options(CLI::App& verb, ExecOptions& options) {
       ->option_text("-- PROGRAM [ARGUMENT...]");
   verb.add_option(
           "--policy", options.policy,
-          "Placement of the threads. auto: learn the best by trials; none: as the kernel does; cpus=LIST: "
-          "CPUs, such as 0-3,8; rules=FILE: rules by thread name; FILE.so: a policy of your own")
+          "Placement of the threads. auto: learn the best by trials; none: as the kernel does; one-to-one, "
+          "main-least-loaded, spread, compact, llc: fixed arrangements; cpus=LIST: CPUs, such as 0-3,8; "
+          "rules=FILE: rules by thread name; FILE.so: a policy of your own")
       ->option_text("NAME")
       ->check(suggest(policy_words()))
-      ->default_str("auto");
-  verb.add_option("--learn", options.learn, "Run the program up to N times and store the best placement")
+      ->default_str("auto; none with --sched or --slice");
+  verb.add_option("--learn", options.learn,
+                  fmt::format("Run the program up to N times ({} or more) and store the best placement",
+                              placement::PlanSearch::least_runs() + 1))
       ->check(between(1, 1 << 30));
   verb.add_option("--attach", options.attach, "Place the threads of a running process instead")
       ->option_text("PID");

@@ -80,17 +80,21 @@ Status write_accounts(const run::RunOptions& options, const run::RunReport& repo
     Status written = act();
     if (!written && all) all = std::move(written);
   };
+  const auto write_text = [&](const std::string& path, const std::string& text) {
+    Status written = write_whole(path, text, {.overwrite = overwrite, .durable = false});
+    if (written && !options.quiet && report.ended_early.empty()) print_note("wrote {}\n", printable(path));
+    return written;
+  };
   write(options.json, [&] { return write_json(json, options.json, overwrite); });
   write(options.report, [&]() -> Status {
     if (report.record.frames == 0) return {};  // a page needs times of frames
     const auto page = report::run_page_of(json, options.report);
     if (!page) return std::unexpected(page.error());
-    return write_whole(options.report, *page, {.overwrite = overwrite, .durable = false});
+    return write_text(options.report, *page);
   });
   write(options.trace, [&]() -> Status {
     if (!report.record.recording || !report.record.recording->trace) return {};
-    return write_whole(options.trace, report.record.recording->trace->to_json(report.pipeline),
-                       {.overwrite = overwrite, .durable = false});
+    return write_text(options.trace, report.record.recording->trace->to_json(report.pipeline));
   });
   return all;
 }
@@ -182,7 +186,7 @@ void add_run_command(CLI::App& app, Action& action) {
       ->default_str("one for each usable CPU, up to 8");
   begin_group(*verb, "Filters");
   add_change_option(*verb, o);
-  add_planes(*verb, o);
+  add_planes(*verb, o, "auto; all with --measure");
   begin_group(*verb, "Schedule");
   verb->add_option("--threads", o.threads, "Worker threads")
       ->check(between(1, 4096))

@@ -84,11 +84,13 @@ void RunWatcher::look(const run::RunSnapshot& snapshot) {
   judge();
   shown_.total = snapshot.progress.total;
   shown_.running = to_string(snapshot.in_use);
-  if (snapshot.search != nullptr) show_search(*snapshot.search, snapshot.in_use);
+  if (snapshot.search != nullptr)
+    show_search(*snapshot.search, snapshot.in_use, seconds(now_ns()) - snapshot.wall_seconds);
   screen_.show(shown_);
 }
 
-void RunWatcher::show_search(const image::AdaptiveScheduler& search, const image::Schedule& in_use) {
+void RunWatcher::show_search(const image::AdaptiveScheduler& search, const image::Schedule& in_use,
+                             double start) {
   shown_.incumbent = to_string(search.incumbent());
   if (!search.searches()) {
     shown_.decisions = {"begun with " + shown_.incumbent};
@@ -105,7 +107,7 @@ void RunWatcher::show_search(const image::AdaptiveScheduler& search, const image
   const auto events = tuner.record().events();
   const std::size_t first = events.size() > most_decisions ? events.size() - most_decisions : 0;
   for (std::size_t i = first; i < events.size(); ++i)
-    shown_.decisions.push_back(tuning::describe(events[i], search.space().space(), tuner.start_time()));
+    shown_.decisions.push_back(tuning::describe(events[i], search.space().space(), start));
 }
 
 }  // namespace millrace::cli

@@ -23,7 +23,7 @@ class RunWatcher {
   void add_sample(report::LiveSample sample);
   // Computes the figures between the first and the last sample.
   void judge();
-  void show_search(const image::AdaptiveScheduler& search, const image::Schedule& in_use);
+  void show_search(const image::AdaptiveScheduler& search, const image::Schedule& in_use, double start);
 
   LiveScreen& screen_;
   int cpus_;

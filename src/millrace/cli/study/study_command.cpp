@@ -181,10 +181,10 @@ void add_study_command(CLI::App& app, Action& action) {
   verb->group(verb_group::machine);
   auto options = std::make_shared<StudyOptions>();
   StudyOptions& o = *options;
-  verb->add_option("figures", o.figures,
-                   "Studies, separated by commas: fig2 to fig7, map, or all of these; pipelines, or some of "
-                   "them; list "
-                   "names all")
+  verb->add_option(
+          "figures", o.figures,
+          "Experiments, separated by commas: fig2 to fig7, map, all, pipelines, x264, dispatch, or single "
+          "names from `millrace study list`")
       ->option_text("NAME,...")
       ->required()
       ->delimiter(',')

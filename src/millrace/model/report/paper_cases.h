@@ -40,7 +40,7 @@ struct PaperQuestion {
 
 struct PaperRow {
   PaperCase which;
-  bool collapsed = false;  // adjacent parallel stages as one; irrelevant for stealing
+  bool collapsed = false;  // adjacent parallel stages are merged; ignored for stealing
   int threads = 1;
   double seconds = 0;
   double speed_up = 0;

@@ -150,13 +150,12 @@ std::vector<StageOfRun> read_stages(const json& of) {
 }
 
 std::vector<EventOfRun> read_events(const json& decisions) {
-  const double begin = number(decisions, "starts_at_seconds");
   std::vector<EventOfRun> events;
   constexpr std::size_t most_events = 500;
   auto all = items(decisions, "events", std::numeric_limits<std::size_t>::max());
   if (all.size() > most_events) all = all.last(most_events);
   for (const json& each : all) {
-    events.push_back({.time = begin + number(each, "time"),
+    events.push_back({.time = number(each, "time"),
                       .kind = text(each, "event"),
                       .candidate = text(each, "candidate"),
                       .against = text(each, "against"),

@@ -8,6 +8,7 @@
 #include "millrace/report/run/run_plots.h"
 #include "millrace/report/run/structure_picture.h"
 #include "millrace/report/run/zoomable_plot.h"
+#include "millrace/tuning/record/decision_report.h"
 
 #include <algorithm>
 #include <utility>
@@ -81,7 +82,7 @@ std::string search_sentence(const RunDocument& run) {
   if (!gain)
     return fmt::format("After {} it ran what it had begun with{}: {}.", counted(run.trials, "trial"), from,
                        run.schedule);
-  return fmt::format("After {} it ran {}, which took about {:.2f} times less than what it began with.",
+  return fmt::format("After {} it ran {}, about {:.2f} times as fast as what it began with.",
                      counted(run.trials, "trial"), run.schedule, *gain);
 }
 
@@ -223,7 +224,7 @@ std::string events_table(const RunDocument& run, const Detail& detail) {
   for (std::size_t i = first; i < run.events.size(); ++i) {
     const EventOfRun& event = run.events[i];
     std::string ratio;
-    if (event.compared) ratio = fmt::format("{:.3f}x [{:.3f}, {:.3f}]", event.ratio, event.low, event.high);
+    if (event.compared) ratio = tuning::ratio_text(event.ratio, event.low, event.high);
     std::string why = event.chosen;
     if (!event.verdict.empty()) why += (why.empty() ? "" : "; ") + event.verdict;
     rows += "<tr>" + cell(fmt::format("{:.2f} s", event.time), " class=\"n\"") + cell(event.kind) +
@@ -245,7 +246,7 @@ std::string trials_section(const RunDocument& run, const Detail& detail) {
         "<p>What each candidate took for the same work as what ran at that time, in turns with it, with the "
         "interval that decided. <span class=\"s2\"><span class=\"key\"></span>better</span>, <span "
         "class=\"s3\"><span class=\"key\"></span>worse</span>, <span class=\"s5\"><span "
-        "class=\"key\"></span>no difference that pays</span>. The reason is shown where one points.</p>\n" +
+        "class=\"key\"></span>no difference that pays</span>. Point at a mark to see the reason.</p>\n" +
         drawn(plot);
   if (run.trials > static_cast<std::int64_t>(most_trials_drawn))
     text += fmt::format("<p>The last {} of {}.</p>\n", most_trials_drawn, counted(run.trials, "trial"));

@@ -81,7 +81,7 @@ std::vector<WorkOfNode> work_of_nodes(const RunDocument& run) {
 std::string words_of(const WorkOfNode& work) {
   if (!work.stage) return "no time of its own";
   const std::string time = work.ms ? fmt::format("{:.3g} ms", *work.ms) : "not timed";
-  if (work.filters > 1) return fmt::format("{}, {} in one", time, work.filters);
+  if (work.filters > 1) return fmt::format("{} for {} filters", time, work.filters);
   const double again = work.pixels_required > 0 ? work.pixels_computed / work.pixels_required : 1;
   return fmt::format("{}, {:.2f}x", time, again);
 }

@@ -128,7 +128,7 @@ std::string to_text(const RunReport& report) {
     if (!measured.written_on.empty()) text += written_text(measured.written_on);
   }
   if (r.second_format)
-    text += fmt::format("beside them {} ({})\n",
+    text += fmt::format("second video: {} ({})\n",
                         report.second == "-" ? "standard input" : printable(report.second),
                         video::to_string(*r.second_format));
   if (r.losses.at_start > 0)
@@ -143,7 +143,7 @@ std::string to_text(const RunReport& report) {
   if (r.cpu_use && (report.explain || lacks_cpus(*r.cpu_use)))
     if (const std::string waits = describe(*r.cpu_use); !waits.empty()) text += waits + '\n';
   text += fmt::format("schedule: {}", to_string(r.schedule));
-  if (r.decisions && !r.decisions->searched()) {
+  if (r.decisions && r.decisions->trials == 0) {
     text += r.from_profile ? ", from a profile" : ", the best guess";
   } else if (r.decisions) {
     text += fmt::format(", found in {}{}", counted(r.decisions->trials, "trial"),

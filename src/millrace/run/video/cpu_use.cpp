@@ -45,10 +45,11 @@ bool lacks_cpus(const CpuUse& use) {
 
 std::string describe(const CpuUse& use) {
   if (!(waiting_share(use) > told_share)) return "";
-  return fmt::format("the workers waited {:.0f} % of their time for a CPU, as {} (this one: {:.0f} % of {})",
-                     100 * waiting_share(use),
-                     lacks_cpus(use) ? "other programs used them" : "codecs and workers share them",
-                     100 * own_share_of(use), counted(use.cpus, "CPU"));
+  return fmt::format(
+      "the workers waited {:.0f} % of their time for a CPU, as {}; this run used {:.0f} % of {}",
+      100 * waiting_share(use),
+      lacks_cpus(use) ? "other programs used them" : "it has more busy threads than CPUs",
+      100 * own_share_of(use), counted(use.cpus, "CPU"));
 }
 
 std::vector<WorkerTimes> worker_times() {

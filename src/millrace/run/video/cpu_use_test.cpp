@@ -23,7 +23,7 @@ TEST(CpuUse, TellsOtherProgramsFromTheOwnCodecs) {
   EXPECT_THAT(describe(use), HasSubstr("30 % of 2 CPUs"));
   use.process = 19;
   EXPECT_FALSE(lacks_cpus(use));
-  EXPECT_THAT(describe(use), HasSubstr("codecs and workers share them"));
+  EXPECT_THAT(describe(use), HasSubstr("more busy threads than CPUs"));
 }
 
 TEST(CpuUse, IsNotToldWhereWorkersHardlyWaited) {

@@ -233,9 +233,7 @@ Status FrameLoop::run() {
   if (!context_.is_shared()) record_.cpu_use = cpus.since_then(context_.machine().usable.worker_limit);
   record_.input_wait_seconds = seconds(window_->waited_ns());
   record_.output_wait_seconds = seconds(output_wait_ns_);
-  runner_.finish(record_);
-  if (record_.decisions && record_.decisions->searched())
-    record_.decisions->starts_at = std::max(0.0, record_.decisions->begin - seconds(start));
+  runner_.finish(record_, seconds(start));
   const bool interrupted = stopped();
   if (outcome && !interrupted && record_.frames == 0) outcome = failure("'{}' has no frames", source_.name);
   const bool kept = (outcome && !interrupted) || options_.keep_part;

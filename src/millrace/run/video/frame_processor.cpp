@@ -147,7 +147,7 @@ void FrameProcessor::finish() {
   record_.frames = frames();
   record_.output_complete = true;  // the caller has every frame
   record_.wall_seconds = seconds(wall_ns_);
-  runner_.finish(record_);
+  runner_.finish(record_, std::nullopt);
 }
 
 }  // namespace millrace::run

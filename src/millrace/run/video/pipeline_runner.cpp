@@ -134,9 +134,9 @@ Status PipelineRunner::run(std::span<const image::FrameTask> frames, double wait
   return search_ ? search_->scheduler().run(frames, waited) : executor_.run(frames);
 }
 
-void PipelineRunner::finish(RunRecord& record) {
+void PipelineRunner::finish(RunRecord& record, std::optional<double> start) {
   if (search_)
-    search_->finish(timeline_->at(options_.first_frame + std::max<std::int64_t>(record.frames - 1, 0)),
+    search_->finish(timeline_->at(options_.first_frame + std::max<std::int64_t>(record.frames - 1, 0)), start,
                     record);
   record_work(executor_, context_.library(), record);
   record.compile_seconds -= compiled_before_;

@@ -55,8 +55,9 @@ class PipelineRunner {
   [[nodiscard]] Result<int> prepare();
   // `waited`: seconds since the first of these frames arrived.
   [[nodiscard]] Status run(std::span<const image::FrameTask> frames, double waited);
-  // Saves what the search learned and writes it to the record, whose number of frames must be set.
-  void finish(RunRecord& record);
+  // Saves what the search learned and writes it to the record, whose number of frames must be set. Times
+  // count from `start`, in seconds of the monotonic clock; nullopt: from the beginning of the search.
+  void finish(RunRecord& record, std::optional<double> start);
 
  private:
   [[nodiscard]] image::Samples samples() const;

@@ -30,7 +30,8 @@ struct RunDecisions {
   double switching = 0;
   double deciding = 0;
   double starts_at = 0;  // time of the search's first frame, in seconds from the beginning of the run
-  // The last events of the search, with times from `begin`, and the number of earlier ones left out.
+  // The last events of the search, and the number of earlier ones left out. Times count from `begin`: the
+  // beginning of the run, or of the search if a caller supplies the frames.
   std::vector<tuning::Event> events;
   std::int64_t events_left_out = 0;
   double begin = 0;

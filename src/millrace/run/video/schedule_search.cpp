@@ -6,6 +6,7 @@
 #include "millrace/run/video/bottleneck_share.h"
 #include "millrace/tuning/record/decision_report.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,9 +60,10 @@ std::string why_no_search(const image::AdaptiveScheduler& scheduler, double bott
                 "would have saved";
 }
 
-std::string why(const image::AdaptiveScheduler& scheduler, double bottleneck_share) {
+// `start`: what times count from.
+std::string why(const image::AdaptiveScheduler& scheduler, double bottleneck_share, double start) {
   if (!scheduler.searches()) return why_no_search(scheduler, bottleneck_share);
-  const std::string explained = scheduler.tuner().explain();
+  const std::string explained = scheduler.tuner().explain(start);
   if (scheduler.held()) return fmt::format("{}; {}", explained, encoder_began);
   const bool tried = scheduler.tuner().record().count(tuning::EventKind::trial) > 0;
   return !tried && tuning::waits_mostly(bottleneck_share) ? fmt::format("{}: {}", explained, run_waited)
@@ -69,12 +71,12 @@ std::string why(const image::AdaptiveScheduler& scheduler, double bottleneck_sha
 }
 
 RunDecisions decisions_of(const image::AdaptiveScheduler& scheduler, const tuning::Objective& objective,
-                          std::int64_t switches, double bottleneck_share) {
+                          std::int64_t switches, double bottleneck_share, double start) {
   RunDecisions decisions{.objective = objective_text(objective),
                          .from_profile = scheduler.uses_profile(),
                          .space = std::nullopt,
                          .incumbent = {},
-                         .why = why(scheduler, bottleneck_share),
+                         .why = why(scheduler, bottleneck_share, start),
                          .switches = switches,
                          .bottleneck_share = std::nullopt,
                          .switching = scheduler.switching_seconds(),
@@ -92,11 +94,12 @@ RunDecisions decisions_of(const image::AdaptiveScheduler& scheduler, const tunin
   decisions.lost_to_trials = tuner.seconds_lost();
   decisions.events = tuner.record().events();
   decisions.events_left_out = tuner.record().left_out();
-  decisions.begin = tuner.start_time();
+  decisions.begin = start;
+  decisions.starts_at = std::max(0.0, tuner.start_time() - start);
   return decisions;
 }
 
-std::string decisions_text(const image::AdaptiveScheduler& scheduler, const std::string& why) {
+std::string decisions_text(const image::AdaptiveScheduler& scheduler, const std::string& why, double start) {
   if (!scheduler.searches()) return why + '\n';
   const tuning::Tuner& tuner = scheduler.tuner();
   const tuning::Space& space = scheduler.space().space();
@@ -105,7 +108,7 @@ std::string decisions_text(const image::AdaptiveScheduler& scheduler, const std:
     text += fmt::format("{} left out\n",
                         earlier == 1 ? "1 earlier event is" : counted(earlier, "earlier event") + " are");
   for (const tuning::Event& event : tuner.record().events())
-    text += tuning::describe(event, space, tuner.start_time()) + '\n';
+    text += tuning::describe(event, space, start) + '\n';
   return text + why + '\n';
 }
 
@@ -174,13 +177,14 @@ Result<ScheduleSearch> ScheduleSearch::start(ExecutionContext& context, image::E
   return search;
 }
 
-void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) {
+void ScheduleSearch::finish(const image::Pipeline& pipeline, std::optional<double> start, RunRecord& record) {
   record.from_profile = scheduler_->uses_profile();
   // For the whole run, as in the summary.
   const double bottleneck_share = gained_share(executor_->compute_seconds() + executor_->waited_seconds(),
                                                record.input_wait_seconds + record.output_wait_seconds);
-  record.decisions = decisions_of(*scheduler_, objective_, executor_->switches(), bottleneck_share);
-  record.explanation = decisions_text(*scheduler_, record.decisions->why);
+  const double origin = start ? *start : scheduler_->searches() ? scheduler_->tuner().start_time() : 0;
+  record.decisions = decisions_of(*scheduler_, objective_, executor_->switches(), bottleneck_share, origin);
+  record.explanation = decisions_text(*scheduler_, record.decisions->why, origin);
   record.schedule = scheduler_->incumbent();
   // Without a trial there is nothing to save. What was learned unpinned does not hold for the requested
   // affinity.

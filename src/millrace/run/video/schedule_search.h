@@ -48,8 +48,8 @@ class ScheduleSearch {
   [[nodiscard]] image::AdaptiveScheduler& scheduler() { return *scheduler_; }
 
   // Fills in the record, which must have the run's waits, and saves the profile. `pipeline`: with the
-  // parameters of the last frame, which the profile applies to.
-  void finish(const image::Pipeline& pipeline, RunRecord& record);
+  // parameters of the last frame, which the profile applies to. `start`: as for PipelineRunner::finish.
+  void finish(const image::Pipeline& pipeline, std::optional<double> start, RunRecord& record);
 
  private:
   ScheduleSearch(ExecutionContext& context, image::Executor& executor, const SearchOptions& options,

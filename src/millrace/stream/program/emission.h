@@ -66,7 +66,7 @@ class MILLRACE_EXPORT Emission {
   void commit() {
     if (count_++ != 0) children_.back()->has_item = true;
   }
-  // The stage of a port. Throws std::logic_error if it is not after the call's stage.
+  // The stage that the port leads to. Throws std::logic_error unless it comes after the calling stage.
   [[nodiscard]] std::uint32_t port_destination(const PortPlace& port) const;
   // Ends the stream after this item's outputs.
   void end_stream() { ends_stream_ = true; }

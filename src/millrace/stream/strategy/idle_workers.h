@@ -16,7 +16,7 @@ namespace millrace::stream {
 // Thread-safe.
 class IdleWorkers {
  public:
-  // Call this after work was made visible by a sequentially consistent store or read-modify-write.
+  // Call this after you published work by a sequentially consistent store or read-modify-write.
   void announce_work() {
     // seq_cst: comes after that store; see sleep().
     const std::uint64_t state = state_.load(std::memory_order_seq_cst);

@@ -43,7 +43,7 @@ std::string_view text_of(Reason reason) {
   case Reason::clearly_worse:
     return "was clearly worse in its first frames";
   case Reason::not_better:
-    return "cannot be better by more than the margin";
+    return "cannot be better by enough to pay for a switch";
   case Reason::undecided:
     return "shows no difference worth a switch";
   case Reason::better:

@@ -4,6 +4,13 @@
 
 namespace millrace::tuning {
 
+std::string ratio_text(double ratio, double low, double high) {
+  // One frame, or few, cannot tell how much slower: a point estimate would look more certain than it is.
+  constexpr double vague = 10;
+  if (low > 1 && high > vague * low) return fmt::format("at least {:.2f}x", low);
+  return fmt::format("{:.3f}x [{:.3f}, {:.3f}]", ratio, low, high);
+}
+
 std::string describe(const Event& event, const Space& space, double start) {
   std::string line = fmt::format("{:>9.3f} s  {:<17} {}", event.time - start, name_of(event.kind),
                                  space.describe(event.candidate));
@@ -14,19 +21,20 @@ std::string describe(const Event& event, const Space& space, double start) {
     return line + ": the machine refuses to run it; it and its like are left out";
   case EventKind::declined:
     if (waits_mostly(event.bottleneck_share))
-      return line + fmt::format(": until then the run waited for its input or output; of what a trial could "
-                                "save it would gain "
-                                "{:.0f} %",
-                                100 * event.bottleneck_share);
+      return line +
+             fmt::format(": until then the run waited mostly for its input or output; at most {:.0f} % "
+                         "of what a trial saves would shorten it",
+                         100 * event.bottleneck_share);
     return line +
            fmt::format(": {} left: a trial costs more than it can gain (about {:.1f} ms for {:.1f} ms)",
                        counted(event.frames, "frame"), 1e3 * event.loss, 1e3 * event.gain);
   case EventKind::trial:
+    return line + fmt::format(": {} of {} in {}; it {}, and {}",
+                              ratio_text(event.ratio, event.low, event.high), space.describe(event.against),
+                              counted(event.frames, "frame"), text_of(event.chosen), text_of(event.verdict));
   case EventKind::incumbent:
     if (event.verdict == Reason::successor) return line + fmt::format(": it {}", text_of(event.verdict));
-    return line + fmt::format(": {:.3f}x [{:.3f}, {:.3f}] of {} in {}; it {}, and {}", event.ratio, event.low,
-                              event.high, space.describe(event.against), counted(event.frames, "frame"),
-                              text_of(event.chosen), text_of(event.verdict));
+    return line + fmt::format(": runs from now on, instead of {}", space.describe(event.against));
   case EventKind::drift:
     return line + fmt::format(": its own cost is now {:.3f}x what it was", event.ratio);
   case EventKind::context:

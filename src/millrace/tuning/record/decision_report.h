@@ -14,6 +14,9 @@ namespace millrace::tuning {
 // "   1.240 s  trial      threads=2: 0.812x [0.790, 0.840] of threads=1 in 17 frames, is better beyond doubt"
 [[nodiscard]] std::string describe(const Event& event, const Space& space, double start);
 
+// A cost ratio with its interval, or only a lower bound if the interval is wide: "at least 1.10x".
+[[nodiscard]] std::string ratio_text(double ratio, double low, double high);
+
 // An object with the time in seconds after `start` ("time"), the kind ("event") and the candidate's name
 // ("candidate").
 //

@@ -147,8 +147,9 @@ class Tuner {
   // The time of the first observation, to which reports refer.
   [[nodiscard]] double start_time() const { return start_time_; }
 
-  // One sentence that explains why this is the incumbent.
-  [[nodiscard]] std::string explain() const;
+  // One sentence that explains why this is the incumbent, with times relative to `start`.
+  [[nodiscard]] std::string explain(double start) const;
+  [[nodiscard]] std::string explain() const { return explain(start_time_); }
   [[nodiscard]] const DecisionRecord& record() const { return record_; }
   // For a profile: the incumbent and the ratios of measured candidates, at most `limit`, best first.
   [[nodiscard]] Remembered remember(int limit) const;

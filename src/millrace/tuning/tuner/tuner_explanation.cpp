@@ -8,7 +8,7 @@
 
 namespace millrace::tuning {
 
-std::string Tuner::explain() const {
+std::string Tuner::explain(double start) const {
   if (incumbent_ < 0) return "nothing has run yet";
   int tried = 0;
   int closest = -1;
@@ -22,11 +22,11 @@ std::string Tuner::explain() const {
   if (crowning_.kind == EventKind::started) {
     sentence = fmt::format("{} runs since the start: it {}", name, text_of(crowning_.chosen));
   } else if (crowning_.chosen == Reason::successor) {
-    sentence = fmt::format("{} runs since {:.2f} s: it {}", name, crowning_.time - start_time_,
-                           text_of(crowning_.chosen));
+    sentence =
+        fmt::format("{} runs since {:.2f} s: it {}", name, crowning_.time - start, text_of(crowning_.chosen));
   } else {
     sentence = fmt::format("{} runs since {:.2f} s: it took {:.3f}x [{:.3f}, {:.3f}] the cost of {} in {}",
-                           name, crowning_.time - start_time_, crowning_.ratio, crowning_.low, crowning_.high,
+                           name, crowning_.time - start, crowning_.ratio, crowning_.low, crowning_.high,
                            space_->describe(crowning_.against), counted(crowning_.frames, "frame"));
   }
   if (tried == 0) return sentence + "; nothing else has been measured";
