@@ -151,7 +151,8 @@ std::string explain(CLI::App& app, const GivenVerb& verb, const CLI::ParseError&
   }
   if (const auto wrong = wrong_combination(*verb.app)) return *wrong;
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_part(verb);
-  if (!rest.empty())
+  // What follows a wrong value has not been read yet.
+  if (!rest.empty() && dynamic_cast<const CLI::ValidationError*>(&error) == nullptr)
     return fmt::format("unexpected argument {}; leave it out, or quote words that belong together",
                        in_quotes(rest.front()));
   return invalid_value(*verb.app, error.what());
