@@ -119,22 +119,22 @@ double best_period(const StreamLoad& stream, const NodeLoads& nodes, std::size_t
 
 TEST(Partition, NoCutIsFaster) {
   std::mt19937_64 random(3);
-  const auto upto = [&](double most) { return std::uniform_real_distribution(0.05, most)(random); };
+  const auto up_to = [&](double most) { return std::uniform_real_distribution(0.05, most)(random); };
   for (int round = 0; round < 100; ++round) {
     StreamLoad stream = chain(std::vector<double>(1 + random() % 4), 1);
-    stream.source_bytes = upto(3);
+    stream.source_bytes = up_to(3);
     for (StageLoad& stage : stream.stages) {
-      stage.seconds = upto(1);
-      stage.bytes = upto(3);
+      stage.seconds = up_to(1);
+      stage.bytes = up_to(3);
     }
     NodeLoads nodes;
     nodes.speeds.resize(1 + random() % 4);
     for (double& speed : nodes.speeds)
-      speed = upto(3);
+      speed = up_to(3);
     nodes.links.assign(nodes.speeds.size() + 1, std::vector<double>(nodes.speeds.size() + 1));
     for (auto& row : nodes.links)
       for (double& link : row)
-        link = upto(20);
+        link = up_to(20);
     const Division division = partition(stream, nodes);
     const double best = best_period(stream, nodes, 0, std::vector<bool>(nodes.speeds.size()),
                                     nodes.speeds.size(), stream.source_bytes);

@@ -82,18 +82,18 @@ TEST(ChunkCuts, ChunksShorterThanWhatFiltersReadReachBeyondTheNext) {
 TEST(ChunkCuts, EveryFrameIsInOneChunk) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 2000; ++round) {
-    const auto upto = [&](std::int64_t most) {
+    const auto up_to = [&](std::int64_t most) {
       return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
     };
-    std::vector<std::int64_t> times{upto(100) - 50};
-    for (std::int64_t i = upto(60); i > 0; --i)
-      times.push_back(times.back() + 1 + (upto(9) == 0 ? upto(500) : upto(3)));
+    std::vector<std::int64_t> times{up_to(100) - 50};
+    for (std::int64_t i = up_to(60); i > 0; --i)
+      times.push_back(times.back() + 1 + (up_to(9) == 0 ? up_to(500) : up_to(3)));
     std::vector<std::int64_t> keys;
     for (std::int64_t frame = 0; frame < std::ssize(times); ++frame)
-      if (upto(5) == 0) keys.push_back(frame);
-    const std::int64_t length = 1 + upto(80);
-    const image::NeighbouringFrames neighbours{.before = static_cast<int>(upto(4)),
-                                               .after = static_cast<int>(upto(4))};
+      if (up_to(5) == 0) keys.push_back(frame);
+    const std::int64_t length = 1 + up_to(80);
+    const image::NeighbouringFrames neighbours{.before = static_cast<int>(up_to(4)),
+                                               .after = static_cast<int>(up_to(4))};
     const auto cuts = cut_chunks(times, keys, length, neighbours);
     std::int64_t next = 0;
     for (const ChunkCut& cut : cuts) {
