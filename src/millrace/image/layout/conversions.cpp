@@ -55,8 +55,10 @@ class WorkOnCodes {
     chosen_.assign(old_.stages.size(), false);
     for (std::size_t s = 0; s < old_.stages.size(); ++s) {
       const StageLayout& stage = old_.stages[s];
-      chosen_[s] = loads(s) || (!refused_[s] && counterparts_[s] &&
-                                std::ranges::all_of(stage.inputs, [&](int i) { return chosen_[i]; }));
+      chosen_[s] =
+          loads(s) || (!refused_[s] && counterparts_[s] && std::ranges::all_of(stage.inputs, [&](int i) {
+            return !StageLayout::is_source(i) && chosen_[i];
+          }));
     }
     // A rounded result, such as a border value, is a code only if it is stored next. To other filters, a
     // value between two codes would be a different number. Sums of codes are not codes; only a stage on codes
