@@ -1,6 +1,7 @@
 #include "millrace/api/api_testing.h"
 #include "millrace/api/handles.h"
 #include "millrace/api/millrace.h"
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/video/reader.h"
 
@@ -591,6 +592,7 @@ TEST(Api, ARunMayBeFreedWhileAnotherThreadStartsIt) {
 }
 
 TEST(Api, HandlesOfAnotherProcessAreRefusedAndItsOwnServe) {
+  MILLRACE_NOT_FOR_RACES();
   const OwnRun run("blur");
   OK(millrace_run_input(run.handle, "test:32x32@3"));
   OK(millrace_run_start(run.handle));

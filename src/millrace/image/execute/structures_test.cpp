@@ -1,4 +1,5 @@
 // Every schedule gives the bits of the scalar reference.
+#include "millrace/base/testing/release_only_testing.h"
 #include "millrace/image/execute/structures_testing.h"
 #include "millrace/image/filters/named_filters.h"
 #include "millrace/image/pipeline/presets.h"
@@ -57,6 +58,7 @@ class EveryPipeline : public Structures,
                       public ::testing::WithParamInterface<std::tuple<const char*, machine::Isa>> {};
 
 TEST_P(EveryPipeline, hasTheBitsOfTheReferenceInEverySchedule) {
+  MILLRACE_NOT_FOR_RACES();
   const auto [text, isa] = GetParam();
   const auto pipeline = load_pipeline(text);
   ASSERT_TRUE(pipeline) << pipeline.error().message;
@@ -153,6 +155,7 @@ bool compiles_for(video::Chroma chroma, int bits) {
 
 // From code values to code values, through the conversions at the ends, including odd chroma sizes.
 TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
+  MILLRACE_NOT_FOR_RACES();
   const auto [chroma, bits] = GetParam();
   for (const auto& [text, in_one_kernel] : format_cases) {
     const auto pipeline = load_pipeline(text);
