@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -142,7 +141,7 @@ TEST(Floats, AreForGrayFramesThatAreProcessedInPlace) {
   EXPECT_THAT(millrace_error(), HasSubstr("in_place"));
 }
 
-// A frame that would take minutes ends when the run is stopped.
+// A frame that would take minutes ends when the run is stopped: some of it is left as it was.
 TEST(InPlace, AStopIsHeededWithinAFrame) {
   for (const char* const structure : {"sequential", "tiled", "sliding", "backward-cached"}) {
     SCOPED_TRACE(structure);
@@ -155,23 +154,24 @@ TEST(InPlace, AStopIsHeededWithinAFrame) {
     OK(millrace_run_create(slow, &run));
     OK(millrace_run_set(run, "no-profile", "true"));
     OK(millrace_run_set(run, "structure", structure));
+    OK(millrace_run_set(run, "threads", "2"));
     constexpr int side = 8192;
     const millrace_format format = MILLRACE_FORMAT(side, side, MILLRACE_GRAY, 8);
     OK(millrace_run_input_frames(run, &format));
     OK(millrace_run_output_frames(run));
     OK(millrace_run_start_in_place(run));
-    std::vector<std::uint8_t> image(std::size_t{side} * side);
+    constexpr std::uint8_t untouched = 128;  // sqrt makes it 255
+    std::vector<std::uint8_t> image(std::size_t{side} * side, untouched);
     millrace_frame frame = MILLRACE_FRAME;
     frame.planes[0] = image.data();
     frame.strides[0] = side;
     millrace_frame made = frame;
     millrace_code code = MILLRACE_OK;
     std::thread processing([&] { code = millrace_run_process(run, &frame, &made); });
-    const auto begun = std::chrono::steady_clock::now();
     OK(millrace_run_stop(run));
     processing.join();
     EXPECT_EQ(code, MILLRACE_INTERRUPTED);
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(30));
+    EXPECT_TRUE(std::ranges::find(image, untouched) != image.end());
     EXPECT_EQ(millrace_run_wait(run, -1), MILLRACE_INTERRUPTED);
     millrace_run_free(run);
     millrace_pipeline_free(slow);

@@ -1,3 +1,4 @@
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/shared_workers.h"
 #include "millrace/pool/wake_elsewhere.h"
@@ -119,12 +120,13 @@ TEST(WakeElsewhere, LeavesHelpersWithTheCpusThatTheyHad) {
     ASSERT_TRUE(done) << done.error().message;
     EXPECT_EQ(ranks, 3);
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
     const auto thread = static_cast<pid_t>(std::stol(entry.path().filename()));
     if (thread == static_cast<pid_t>(syscall(SYS_gettid))) continue;
-    const auto cpus = machine::thread_affinity(thread);
-    EXPECT_TRUE(!cpus || *cpus == all) << thread;
+    EXPECT_TRUE(eventually([&] {
+      const auto cpus = machine::thread_affinity(thread);
+      return !cpus || *cpus == all;
+    })) << thread;
   }
 }
 

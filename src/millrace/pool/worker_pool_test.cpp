@@ -1,5 +1,5 @@
 #include "millrace/base/error/clock.h"
-#include "millrace/base/testing/eventually_testing.h"
+#include "millrace/base/testing/thread_sleeps_testing.h"
 #include "millrace/machine/thread/refused_calls_testing.h"
 #include "millrace/pool/for_range.h"
 #include "millrace/pool/own_cpus_testing.h"
@@ -7,15 +7,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -38,42 +35,15 @@ std::unique_ptr<WorkerPool> make_pool(int workers, std::vector<CpuSet> bindings 
   return pool ? std::move(*pool) : nullptr;
 }
 
-// The pool's threads in this process, by the number in their name: whether each sleeps, and how often it has
-// fallen asleep.
-struct Sleeps {
-  bool now = false;
-  std::int64_t count = 0;
-  friend bool operator==(const Sleeps&, const Sleeps&) = default;
-};
-std::map<int, Sleeps> sleeps_of_workers() {
-  std::map<int, Sleeps> result;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream status(task.path() / "status");
-    std::optional<int> worker;
-    for (std::string line; std::getline(status, line);) {
-      if (line.starts_with("Name:\tworker-")) worker = std::stoi(line.substr(line.rfind('-') + 1));
-      if (worker && line.starts_with("State:")) result[*worker].now = line.find("S (") != std::string::npos;
-      if (worker && line.starts_with("voluntary_ctxt_switches:"))
-        result[*worker].count = std::stoll(line.substr(line.find('\t')));
-    }
-  }
+constexpr std::string_view worker_name = "worker-";
+bool is_worker(pid_t, const ThreadSleeps& thread) { return thread.name.starts_with(worker_name); }
+
+// The pool's threads in this process, by the number in their name.
+std::map<int, ThreadSleeps> sleeps_of_workers() {
+  std::map<int, ThreadSleeps> result;
+  for (const auto& [number, thread] : thread_sleeps(getpid()))
+    if (is_worker(number, thread)) result[std::stoi(thread.name.substr(worker_name.size()))] = thread;
   return result;
-}
-
-double process_cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return seconds(nanoseconds(time));
-}
-
-// Waits as long as it takes on a busy machine.
-void let_workers_fall_asleep() {
-  std::map<int, Sleeps> before;
-  EXPECT_TRUE(eventually([&] {
-    const auto now = sleeps_of_workers();
-    const bool settled = now == std::exchange(before, now);
-    return settled && std::ranges::all_of(now, [](const auto& one) { return one.second.now; });
-  }));
 }
 
 TEST(WorkerPoolTest, fewer_than_one_worker_is_a_usage_error) {
@@ -104,11 +74,7 @@ TEST(WorkerPoolTest, is_made_and_ended_many_times_without_being_used) {
 TEST(WorkerPoolTest, an_idle_pool_uses_no_cpu) {
   const auto pool = make_pool(4);
   ASSERT_TRUE(pool->team().run([](int) {}));
-  let_workers_fall_asleep();
-  const double before = process_cpu_seconds();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  // One polling worker would use 0.3 s if it had a CPU. Sleeping workers use less than a thousandth of that.
-  EXPECT_LT(process_cpu_seconds() - before, 0.03);
+  EXPECT_TRUE(come_to_rest(is_worker)) << "a worker polls";
 }
 
 TEST(WorkerPoolTest, a_loop_wakes_only_as_many_workers_as_it_has_work_for) {
@@ -116,10 +82,10 @@ TEST(WorkerPoolTest, a_loop_wakes_only_as_many_workers_as_it_has_work_for) {
   PoolTeam team = pool->team();
   for (const auto partition : {Partition::static_, Partition::dynamic, Partition::guided})
     for (int items = 0; items <= 5; ++items) {
-      let_workers_fall_asleep();
+      ASSERT_TRUE(come_to_rest(is_worker));
       const auto before = sleeps_of_workers();
       ASSERT_TRUE(for_range(team, 0, items, partition, 1, [](auto, auto, int) {}));
-      let_workers_fall_asleep();
+      ASSERT_TRUE(come_to_rest(is_worker));
       // A worker that woke up has gone to sleep again.
       for (const auto& [worker, sleeps] : sleeps_of_workers())
         EXPECT_EQ(sleeps.count > before.at(worker).count, worker >= 5 - items)

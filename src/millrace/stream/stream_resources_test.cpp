@@ -1,5 +1,5 @@
-// Limits on the resources of a run: bytes, tokens, threads, and CPU time while it waits.
-#include "millrace/base/error/clock.h"
+// Limits on the resources of a run: bytes, tokens and threads, and no CPU while it waits.
+#include "millrace/base/testing/thread_sleeps_testing.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
@@ -9,21 +9,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 namespace millrace::stream {
 namespace {
-
-double process_cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return seconds(nanoseconds(time));
-}
 
 class Resources : public testing::TestWithParam<Strategy> {
  protected:
@@ -214,13 +208,16 @@ TEST_P(Threads, of_blocking_stages_leave_the_workers_to_the_others) {
   EXPECT_EQ(computed, 40);
 }
 
-// CPU time instead of wall time, so that other load on the machine does not count.
-TEST_P(Threads, use_no_processor_while_the_source_waits) {
-  constexpr auto wait = std::chrono::milliseconds(150);
+TEST_P(Threads, sleep_while_the_source_waits) {
   for (const bool blocking : {false, true}) {
+    const auto others = thread_sleeps(getpid());
+    const pid_t caller = gettid();
     auto stream = source("wait",
                          [&, next = 0]() mutable -> std::optional<int> {
-                           std::this_thread::sleep_for(wait);
+                           const pid_t waiting = gettid();
+                           EXPECT_TRUE(come_to_rest([&](pid_t thread, const ThreadSleeps&) {
+                             return thread != waiting && (thread == caller || !others.contains(thread));
+                           })) << "a thread polls";
                            return ++next == 2 ? std::nullopt : std::optional(next);
                          },
                          {.blocking = blocking})
@@ -228,10 +225,7 @@ TEST_P(Threads, use_no_processor_while_the_source_waits) {
     ASSERT_TRUE(stream);
     auto pool = pool::WorkerPool::create(4);
     auto team = (*pool)->team();
-    const double before = process_cpu_seconds();
     ASSERT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
-    // A tenth of the use of a polling thread. Includes starting the threads.
-    EXPECT_LT(process_cpu_seconds() - before, 0.03);
   }
 }
 

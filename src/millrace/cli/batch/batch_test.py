@@ -345,7 +345,7 @@ class Batch(unittest.TestCase):
                                      stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
             until_interruptible(child)
             child.send_signal(signal.SIGINT)
-            text = child.communicate(timeout=20)[1]
+            text = child.communicate(timeout=60)[1]
             self.assertEqual((child.returncode, text.count(b"\n")), (130, 1), text)
 
     def test_nothing_stays_of_what_a_damaged_input_has_before_the_damage(self):

@@ -76,7 +76,7 @@ class Cut(Case):
         process.wait(timeout=seconds)
         self.assertEqual(process.returncode, 0, self.said)
         for node in self.nodes:
-            node.wait(timeout=30)
+            node.wait(timeout=120)
 
     def test_sections_make_what_one_run_makes_bit_by_bit(self):
         source, out, report = "test:96x64@60", self.folder / "out.mkv", self.folder / "report.json"
@@ -169,7 +169,7 @@ class Cut(Case):
             self.done(head)
         finally:
             hung.send_signal(signal.SIGCONT)
-        self.assertEqual(hung.wait(timeout=30), 1)
+        self.assertEqual(hung.wait(timeout=120), 1)
         told = json.loads(report.read_text())
         self.assertEqual((told["frames"], told["replaced"]), (2000, 1))
         self.assertEqual(len(frames_of(out)), 2000)
@@ -267,7 +267,7 @@ class Cut(Case):
         self.assertEqual(head.wait(timeout=60), 1)
         self.heard("no node has come within 0.5 s")
         self.assertGreater(len(frames_of(out)), 0)
-        self.assertEqual(self.nodes[0].wait(timeout=30), 0)
+        self.assertEqual(self.nodes[0].wait(timeout=120), 0)
 
     def test_nodes_that_stay_are_there_for_the_next_head(self):
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -282,14 +282,14 @@ class Cut(Case):
             else:
                 self.done(head)
         node.terminate()
-        self.assertEqual(node.wait(timeout=30), 143)
+        self.assertEqual(node.wait(timeout=120), 143)
 
     def test_nodes_end_with_their_head(self):
         head = self.head("blur", "test:96x64@200000", "null", "--nodes", 1)
         self.node(stderr=subprocess.PIPE)
         self.heard("section")
         head.kill()
-        self.assertEqual(self.nodes[0].wait(timeout=30), 1)
+        self.assertEqual(self.nodes[0].wait(timeout=120), 1)
         self.assertIn(b"the head is lost", self.nodes[0].stderr.read())
 
     def test_an_interrupted_head_leaves_a_valid_output_and_ends_its_nodes(self):
@@ -299,9 +299,9 @@ class Cut(Case):
         self.heard("section")
         self.wait_for_frames(head, self.said)
         head.send_signal(signal.SIGINT)
-        self.assertEqual(head.wait(timeout=30), 130)
+        self.assertEqual(head.wait(timeout=120), 130)
         self.assertGreater(len(frames_of(out)), 0)
-        self.assertEqual(self.nodes[0].wait(timeout=30), 0)
+        self.assertEqual(self.nodes[0].wait(timeout=120), 0)
 
     def test_who_has_not_the_token_or_another_version_is_refused_in_one_line(self):
         head = self.head("blur", "test:96x64@20", "null", "--nodes", 1)
@@ -344,7 +344,7 @@ class Cut(Case):
                         time.sleep(0.01)
                 process.send_signal(signal.SIGINT)
                 try:
-                    process.wait(timeout=5)
+                    process.wait(timeout=60)
                 except subprocess.TimeoutExpired:
                     process.kill()
                 self.assertIn("reading was stopped", process.stderr.read())

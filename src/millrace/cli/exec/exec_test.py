@@ -13,7 +13,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 MILLRACE = ""
@@ -475,10 +474,8 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
         database.execute("CREATE TABLE other (word TEXT)")  # an empty file is not opened
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
         database.execute("BEGIN EXCLUSIVE")
-        began = time.monotonic()
-        done = self.run_exec("--", "sh", "-c", "exit 3")
+        done = self.run_exec("--", "sh", "-c", "exit 3")  # fails after a while if this waits for the lock
         self.assertEqual(done.returncode, 3)
-        self.assertLess(time.monotonic() - began, 4, "it has waited for the lock")
         self.assertEqual(done.stderr.count("locked"), 1, done.stderr)
         database.close()
 
@@ -520,10 +517,9 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
 
     def test_output_passes_unchanged_and_the_end_waits_for_no_descendant(self):
         for stream in ("stdout", "stderr"):
-            began = time.monotonic()
             # The descendant keeps both streams open.
             process = subprocess.Popen([MILLRACE, "exec", "--quiet", "--policy", "none", "--progress", "x", "--progress-from", stream, "--",
-                                        "sh", "-c", f"sleep 30 & echo $!; head -c 300000 /dev/zero >/dev/{stream}; exit 6"],
+                                        "sh", "-c", f"sleep 600 & echo $!; head -c 300000 /dev/zero >/dev/{stream}; exit 6"],
                                        env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             descendant = int(process.stdout.readline())
             pipe = process.stdout if stream == "stdout" else process.stderr
@@ -531,8 +527,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
             while read < 300000:
                 read += len(pipe.read1(65536))
             self.assertEqual((process.wait(timeout=120), read), (6, 300000))
-            self.assertLess(time.monotonic() - began, 1.5)
-            os.kill(descendant, signal.SIGKILL)
+            os.kill(descendant, signal.SIGKILL)  # fails if it has ended
             process.communicate()
 
     def test_a_program_whose_reader_has_gone_ends_as_without_it(self):

@@ -145,7 +145,7 @@ class Terminal:
         self.screen.feed(text)
         return True
 
-    def until(self, shown, seconds=30):
+    def until(self, shown, seconds=120):
         end = time.monotonic() + seconds
         while not shown(self.screen.lines):
             if time.monotonic() > end:
@@ -155,7 +155,7 @@ class Terminal:
     def type(self, keys):
         os.write(self.master, keys)
 
-    def finish(self, seconds=30):
+    def finish(self, seconds=120):
         """Return the exit code."""
         end = time.monotonic() + seconds
         while self.process.poll() is None:

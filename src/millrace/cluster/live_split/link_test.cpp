@@ -1,4 +1,6 @@
 // Frames over links between two ends on this machine, one of which is sometimes lost.
+#include "millrace/base/testing/eventually_testing.h"
+#include "millrace/base/testing/thread_sleeps_testing.h"
 #include "millrace/cluster/live_split/incoming_link.h"
 #include "millrace/cluster/live_split/link_words.h"
 #include "millrace/cluster/live_split/outgoing_link.h"
@@ -8,6 +10,7 @@
 #include <cstring>
 #include <future>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -29,14 +32,16 @@ video::Frame frame_of(int value) {
 
 int value_of(const video::Frame& frame) { return frame.plane(0).row<std::uint8_t>(3)[5]; }
 
-std::unique_ptr<OutgoingLink> listening(std::int64_t first = 0, std::int64_t window = 8) {
+std::unique_ptr<OutgoingLink> listening(std::int64_t first = 0, std::int64_t window = 8,
+                                        std::int64_t guest_patience_ns = 5'000'000'000) {
   auto link = OutgoingLink::open({.address = {"127.0.0.1", 0},
                                   .job = "job",
                                   .token = "secret",
                                   .place = 2,
                                   .format = small,
                                   .first = first,
-                                  .window = window});
+                                  .window = window,
+                                  .guest_patience_ns = guest_patience_ns});
   EXPECT_TRUE(link) << link.error().message;
   return *std::move(link);
 }
@@ -77,7 +82,9 @@ TEST(Link, FramesComeOnceAndInOrder) {
 TEST(Link, WhoPutsWaitsForWhoReleases) {
   const auto out = listening(0, 3);
   std::atomic<int> put = 0;
+  std::atomic<pid_t> producing = 0;
   std::jthread producer([&] {
+    producing = gettid();
     while (out->put(frame_of(put)))
       ++put;
   });
@@ -86,7 +93,8 @@ TEST(Link, WhoPutsWaitsForWhoReleases) {
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(in.next());
   // All three were received, and none was released.
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(eventually([&] { return put == 3; }));
+  EXPECT_TRUE(come_to_rest([&](pid_t thread, const ThreadSleeps&) { return thread == producing; }));
   EXPECT_EQ(put, 3);
   out->release(2);
   ASSERT_TRUE(in.next());
@@ -181,7 +189,7 @@ TEST(Link, FramesThatNobodyNeedsAnyMoreWhenTheyComeTakeNoRoom) {
   });
   for (int i = 7; i < 10; ++i) {
     auto frame = std::async(std::launch::async, [&] { return in.next(); });
-    const bool came = frame.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    const bool came = frame.wait_for(std::chrono::minutes(1)) == std::future_status::ready;
     EXPECT_TRUE(came) << i;
     if (!came) {
       in.cancel();
@@ -197,7 +205,8 @@ TEST(Link, FramesThatNobodyNeedsAnyMoreWhenTheyComeTakeNoRoom) {
 
 // Silent connections make room for later ones.
 TEST(Link, StrangersWhoSayNothingKeepNobodyOut) {
-  const auto out = listening();
+  constexpr std::int64_t hour_ns = 3'600'000'000'000;
+  const auto out = listening(0, 8, hour_ns);
   ASSERT_TRUE(out->put(frame_of(7)));
   std::vector<Descriptor> strangers;
   for (int i = 0; i < 300; ++i)
@@ -205,7 +214,7 @@ TEST(Link, StrangersWhoSayNothingKeepNobodyOut) {
   IncomingLink in(asking());
   in.set_producer(place_of(*out));
   auto frame = std::async(std::launch::async, [&] { return in.next(); });
-  const bool came = frame.wait_for(std::chrono::seconds(4)) == std::future_status::ready;
+  const bool came = frame.wait_for(std::chrono::minutes(1)) == std::future_status::ready;
   EXPECT_TRUE(came);
   in.cancel();
   const auto first = frame.get();

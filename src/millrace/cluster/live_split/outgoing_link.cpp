@@ -17,7 +17,6 @@ namespace millrace::cluster {
 namespace {
 
 constexpr std::size_t most_guests = 64;
-constexpr std::int64_t guest_patience_ns = 5'000'000'000;
 constexpr int look_at_guests_ms = 1000;
 
 bool would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -135,7 +134,7 @@ void OutgoingLink::let_in() {
 bool OutgoingLink::listen_to(Guest& guest) {
   std::array<char, most_request_bytes> bytes{};
   const ssize_t count = recv(guest.socket.get(), bytes.data(), bytes.size() - guest.said.size(), 0);
-  if (count < 0 && would_wait()) return now_ns() - guest.since_ns < guest_patience_ns;
+  if (count < 0 && would_wait()) return now_ns() - guest.since_ns < options_.guest_patience_ns;
   if (count <= 0) return false;
   guest.said.append(bytes.data(), static_cast<std::size_t>(count));
   if (!guest.said.ends_with('\n')) return guest.said.size() < bytes.size();

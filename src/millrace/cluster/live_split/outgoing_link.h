@@ -38,8 +38,9 @@ class OutgoingLink {
     std::string token;
     int place = 0;  // number of stages that its frames have passed
     video::FrameFormat format;
-    std::int64_t first = 0;    // number of the first frame passed to put()
-    std::int64_t window = 16;  // frames, at least 1
+    std::int64_t first = 0;                          // number of the first frame passed to put()
+    std::int64_t window = 16;                        // frames, at least 1
+    std::int64_t guest_patience_ns = 5'000'000'000;  // for a connection's request
   };
 
   [[nodiscard]] static Result<std::unique_ptr<OutgoingLink>> open(Options options);

@@ -4,7 +4,6 @@
 #include "millrace/image/filters/formula_testing.h"
 #include "millrace/image/kernel/compiler_message.h"
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -218,7 +217,8 @@ TEST(FormulaFilters, KnowHowFarAwayPlacesAreThatPixelsSay) {
       (Rect{10, 10, 17, 11}));
 }
 
-// A regression: this took half a second for each tile.
+// A regression: this took half a second for each tile. So many tiles would then take longer than any test
+// may.
 TEST(FormulaFilters, KnowSoonHowFarAwayPlacesAreThatALongTableSays) {
   std::vector<float> table(most_table_numbers);
   table[most_table_numbers / 2] = 7;
@@ -231,12 +231,10 @@ TEST(FormulaFilters, KnowSoonHowFarAwayPlacesAreThatALongTableSays) {
         "table 7; add 4 8; row; pixel_at 9 10 0; add 3 11; end 12"}) {
     const FilterRef filter = own_filter(own_formula(operations), table);
     const Coefficients coefficients = filter->simple().coefficients(gray({100, 80}), {});
-    const auto begin = std::chrono::steady_clock::now();
-    for (int tile = 0; tile < 50; ++tile)
-      EXPECT_TRUE(filter->simple()
+    for (int tile = 0; tile < 5000; ++tile)
+      ASSERT_TRUE(filter->simple()
                       .footprint({10, 10, 14, 11}, gray({100, 80}), coefficients)
                       .contains({10, 10, 21, 11}));
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4)) << operations;
   }
 }
 

@@ -1,7 +1,6 @@
 #include "millrace/run/batch/batch_policy.h"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -244,9 +243,9 @@ TEST(BatchPolicy, GivesNoThreadsToJobsThatWaitForMemory) {
 }
 
 // For example with different parameters in every job. Formerly the observations of each kind were searched
-// for every kind.
+// for every kind: with so many, this would take longer than any test may.
 TEST(BatchPolicy, TakesNoTimeToDecideAmongManyKinds) {
-  constexpr int kinds = 30'000;
+  constexpr int kinds = 200'000;
   BatchPolicy policy(4, std::nullopt);
   BatchView view{.running = {{Bottleneck::output, cif}}, .memory_left = 1U << 30};
   for (int kind = 0; kind < kinds; ++kind) {
@@ -254,9 +253,7 @@ TEST(BatchPolicy, TakesNoTimeToDecideAmongManyKinds) {
         {.kind = kind, .bound = Bottleneck::output, .frame_pixels = cif, .pixels = 1e6, .seconds = 1});
     view.waiting.push_back({kind, Bottleneck::output, 1, kind == 77 ? 2.0 : 1.0, 1, 0});
   }
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(policy.decide(view).begin, 77);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3)) << "it was minutes";
 }
 
 TEST(BatchPolicy, LetsTheLastJobsHaveAllThreads) {

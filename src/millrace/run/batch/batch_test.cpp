@@ -1,4 +1,5 @@
 #include "millrace/base/error/clock.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/run/batch/batch.h"
 
@@ -206,22 +207,25 @@ TEST_F(BatchTest, TheWaitForMemoryIsNoTimeSpentSideBySide) {
 TEST_F(BatchTest, TheWaitForWorkersIsToldApartFromComputing) {
   auto context = ExecutionContext::make_shared(*machine_, 1, image::KernelCache());
   ASSERT_TRUE(context);
-  std::vector<BatchJob> jobs;
-  for (int j = 0; j < 3; ++j)
-    jobs.push_back(to_nowhere("test:320x240@30"));
-  const std::int64_t start = now_ns();
-  Batch batch(**context, std::move(jobs), {.side_by_side = 3});
-  ASSERT_TRUE(batch.run());
-  const double elapsed = seconds(now_ns() - start);
-  double computed = 0;
-  double waited = 0;
-  for (const BatchResult& result : batch.results()) {
-    computed += result.record.compute_seconds;
-    waited += result.record.worker_wait_seconds;
-  }
-  EXPECT_GT(computed, 0);
-  EXPECT_LE(computed, elapsed) << "one worker computes one frame at a time";
-  EXPECT_GT(waited, 0);
+  // Repeated, because on a busy machine the jobs may not meet.
+  EXPECT_TRUE(eventually([&] {
+    std::vector<BatchJob> jobs;
+    for (int j = 0; j < 3; ++j)
+      jobs.push_back(to_nowhere("test:320x240@30"));
+    const std::int64_t start = now_ns();
+    Batch batch(**context, std::move(jobs), {.side_by_side = 3});
+    EXPECT_TRUE(batch.run());
+    const double elapsed = seconds(now_ns() - start);
+    double computed = 0;
+    double waited = 0;
+    for (const BatchResult& result : batch.results()) {
+      computed += result.record.compute_seconds;
+      waited += result.record.worker_wait_seconds;
+    }
+    EXPECT_GT(computed, 0);
+    EXPECT_LE(computed, elapsed) << "one worker computes one frame at a time";
+    return waited > 0;
+  }));
 }
 
 TEST_F(BatchTest, TheLargestOfAKindBeginFirst) {

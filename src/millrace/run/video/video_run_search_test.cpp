@@ -1,7 +1,9 @@
+#include "millrace/base/error/clock.h"
 #include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/machine/processor/isa.h"
 #include "millrace/run/video/video_run_testing.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -50,8 +52,13 @@ TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
     Counting frames(100);
     SearchOptions alone;  // waking workers of a busy machine would count as computing
     alone.adaptive.freedom = {.max_threads = 1, .isas = {machine::best_isa()}};
-    VideoRun run(*context_, source_of(frames, total), frames_sink([](const video::Frame&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(6));
+    // Waits longer than the frame took to come, however slow the machine is.
+    std::int64_t returned_ns = now_ns();
+    VideoRun run(*context_, source_of(frames, total), frames_sink([&](const video::Frame&) {
+      const std::chrono::nanoseconds came_in(now_ns() - returned_ns);
+      std::this_thread::sleep_for(
+          std::max<std::chrono::nanoseconds>(std::chrono::milliseconds(6), 10 * came_in));
+      returned_ns = now_ns();
       return Status();
     }),
                  {.pipeline = parsed("blur | sobel_x | sobel_y"), .schedule = alone});

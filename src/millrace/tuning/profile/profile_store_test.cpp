@@ -441,30 +441,27 @@ class Locked {
 };
 
 TEST_F(ProfileStoreTest, WhoeverFindsItLockedGoesOnSoonAndWaitsOnceOnly) {
-  constexpr std::int64_t far_too_long = 2'000'000'000;
+  // If every save waited, they would take longer than any test may.
+  constexpr int saves = 5000;
+  constexpr ProfileLimits limits{.patience_ms = 300};
   EXPECT_TRUE(ProfileStore::open(path_).save(key(1), profile(1)));
-  ProfileStore store = ProfileStore::open(path_);
+  ProfileStore store = ProfileStore::open(path_, limits);
   const Locked other(path_, "BEGIN IMMEDIATE");
   EXPECT_EQ(load(store, 1), profile(1)) << "readers pass";
-  const std::int64_t start = now_ns();
   const Status saved = store.save(key(1), profile(2));
   ASSERT_FALSE(saved);
   EXPECT_THAT(saved.error().message, AllOf(HasSubstr("profiles.db"), HasSubstr("locked")));
-  for (int i = 0; i < 100; ++i)
-    EXPECT_TRUE(store.save(key(i), profile(2)));
-  EXPECT_LT(now_ns() - start, far_too_long);
+  for (int i = 0; i < saves; ++i)
+    ASSERT_TRUE(store.save(key(i), profile(2)));
   EXPECT_FALSE(store.usable());
 }
 
 TEST_F(ProfileStoreTest, OneThatIsLockedFromTheBeginningIsSaidToBe) {
-  constexpr std::int64_t far_too_long = 2'000'000'000;
   fs::create_directories(path_.parent_path());
   const Locked other(path_, "CREATE TABLE t (x); BEGIN EXCLUSIVE");
-  const std::int64_t start = now_ns();
   ProfileStore store = ProfileStore::open(path_);
   EXPECT_FALSE(store.usable());
   EXPECT_THAT(store.trouble(), AllOf(HasSubstr("profiles.db"), HasSubstr("another process")));
-  EXPECT_LT(now_ns() - start, far_too_long);
 }
 
 TEST_F(ProfileStoreTest, OneThatIsLockedSinceItWasOpenedSaysSo) {

@@ -1,6 +1,7 @@
 #include "millrace/base/error/clock.h"
 #include "millrace/base/file/input_file.h"
 #include "millrace/base/file/output_file.h"
+#include "millrace/base/testing/thread_sleeps_testing.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/overlap/overlapped_reader.h"
 #include "millrace/video/overlap/overlapped_writer.h"
@@ -20,7 +21,6 @@ namespace millrace::video {
 namespace {
 
 using namespace millrace::video::testing;
-using namespace std::chrono_literals;
 
 constexpr FrameFormat small{.width = 8, .height = 8};
 
@@ -54,13 +54,15 @@ TEST(FrameQueue, KeepsTheOrderThroughManyFrames) {
 TEST(FrameQueue, MakesThePusherWaitWhenFull) {
   FrameQueue queue;
   std::atomic<int> pushed = 0;  // only a count that is polled, so relaxed order would do
+  std::atomic<pid_t> producing = 0;
   std::thread producer([&] {
+    producing = gettid();
     while (pushed < 5 && queue.push(numbered(pushed)))
       ++pushed;
   });
   while (queue.size() < queue_depth)
     std::this_thread::yield();
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(come_to_rest([&](pid_t thread, const ThreadSleeps&) { return thread == producing; }));
   EXPECT_EQ(queue.size(), queue_depth);
   EXPECT_LE(pushed, 2);
   for (int index = 0; index < 5; ++index)
@@ -372,7 +374,9 @@ TEST(OverlappedWriter, TakesOnlyAsManyFramesAsItsQueueIsDeep) {
   std::vector<std::int64_t> written;
   OverlappedWriter writer(std::make_unique<GatedWriter>(gate, written, -1));
   std::atomic<int> accepted = 0;
+  std::atomic<pid_t> producing = 0;
   std::thread producer([&] {
+    producing = gettid();
     for (int index = 0; index < 10; ++index) {
       EXPECT_TRUE(writer.write(numbered(index)));
       ++accepted;
@@ -380,7 +384,7 @@ TEST(OverlappedWriter, TakesOnlyAsManyFramesAsItsQueueIsDeep) {
   });
   while (accepted < static_cast<int>(queue_depth) + 1)
     std::this_thread::yield();
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(come_to_rest([&](pid_t thread, const ThreadSleeps&) { return thread == producing; }));
   EXPECT_EQ(accepted, static_cast<int>(queue_depth) + 1);
   gate.release(10);
   producer.join();
