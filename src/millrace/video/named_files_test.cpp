@@ -145,7 +145,7 @@ TEST_F(NamedFilesTest, PlaylistsThatNameEachOtherInARingAreRefusedInOneLine) {
   for (int length = 1; length <= 4; ++length)
     for (int begin = 0; begin < 2; ++begin) {
       // The user's file is part of the ring, or names it.
-      std::vector<std::string> names{"named.mp4"};
+      std::vector<std::string> names{"named.m3u8"};
       for (int i = 1; i < length + begin; ++i)
         names.push_back(fmt::format("{}.m3u8", i));
       for (std::size_t i = 0; i < names.size(); ++i) {
@@ -153,7 +153,7 @@ TEST_F(NamedFilesTest, PlaylistsThatNameEachOtherInARingAreRefusedInOneLine) {
             master({names[i + 1 < names.size() ? i + 1 : static_cast<std::size_t>(begin)]});
         write_file(inside(names[i]), {text.begin(), text.end()});
       }
-      const Delivered delivered = read_all(inside("named.mp4"));
+      const Delivered delivered = read_all(inside("named.m3u8"));
       ASSERT_TRUE(delivered.error) << length;
       EXPECT_THAT(delivered.error->message, HasSubstr("names playlists; give one"));
       EXPECT_EQ(delivered.error->message.find('\n'), std::string::npos);
