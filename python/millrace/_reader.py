@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import bisect
+import operator
 import os
 import stat
 import weakref
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from types import TracebackType
@@ -90,6 +92,11 @@ class Reader:
 
     def __getitem__(self, which: int | slice) -> Frame | list[Frame]:
         """Return a frame by number, from 0, or from the end if negative. A slice returns a list of frames."""
+        if not isinstance(which, slice):
+            try:
+                which = operator.index(which)
+            except TypeError:
+                raise TypeError(f"{self.path}: indices are whole numbers or slices, not {type(which).__name__}") from None
         count = self._index().frames
         if isinstance(which, slice):
             return self._some(range(count)[which])
@@ -107,10 +114,7 @@ class Reader:
         """Iterate from a time on, in seconds from the first frame. The first result is the frame shown at that time, which
         may have begun before. (The option `start` leaves out frames that begin before.)"""
         index, format = self._index(), self.format
-        try:
-            time = Fraction(seconds)
-        except (TypeError, ValueError, OverflowError):
-            raise UsageError(f"{self.path}: {seconds!r} is no time; give a finite number of seconds") from None
+        time = self._time(seconds)
         base = format.time_base
         if index.times is not None and base is not None:
             times = index.times
@@ -126,6 +130,17 @@ class Reader:
             raise UsageError(f"{self.path}: has no frame at {float(time):g} s or later; it has {index.frames}, "
                              f"{float(format.rate):g} a second")
         return _UntilClosed(self, self._from(number))
+
+    def _time(self, seconds: Any) -> Fraction:
+        """Convert any finite number, or a text such as "1/25"."""
+        # Fraction() refuses numbers such as np.float32, and calculates with the 8 bits of an np.int8.
+        converts = hasattr(seconds, "__float__") or hasattr(seconds, "__index__")
+        try:
+            time = Fraction(float(seconds) if converts and not isinstance(seconds, (int, Fraction, Decimal)) else seconds)
+            float(time)  # messages print it
+            return time
+        except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+            raise UsageError(f"{self.path}: {seconds!r} is no time; give a finite number of seconds") from None
 
     def close(self) -> None:
         self._closed = True

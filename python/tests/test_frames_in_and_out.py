@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 import warnings
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -40,6 +41,18 @@ class ByNumber(MadeVideos):
                     np.testing.assert_array_equal(video[number].luma, frames[number].luma)
                 self.assertEqual([one.timestamp for one in video[-2:]], [one.timestamp for one in frames[-2:]])
 
+    def test_a_number_is_anything_that_python_takes_for_an_index_and_nothing_else(self):
+        with mr.open("test:16x8@3") as video:
+            frames = list(video)
+            for number in np.int8(1), np.uint64(1), np.array(1), True:
+                np.testing.assert_array_equal(video[number].luma, frames[1].luma, repr(number))
+            for wrong in "a", "1", None, (1, 2), 1.0, np.float32(1), [1], slice:
+                with self.subTest(wrong=wrong), self.assertRaisesRegex(TypeError, "indices are whole numbers or slices, not"):
+                    video[wrong]
+            for wrong in 3, -4, 10**30:
+                with self.subTest(wrong=wrong), self.assertRaisesRegex(IndexError, "it has 3"):
+                    video[wrong]
+
 
 class BySeconds(MadeVideos):
     def test_a_float_gives_the_frame_of_that_time(self):
@@ -55,9 +68,26 @@ class BySeconds(MadeVideos):
                 frames = [one.luma for one in video]
                 for seconds, number in (Fraction(1, 50), 0), (1.03, 25), (2.97, 74), (0.0799, 1):
                     np.testing.assert_array_equal(next(video.seek(seconds)).luma, frames[number], f"at {seconds}")
-                for wrong in 3, float("nan"), float("inf"):
-                    with self.assertRaises(mr.UsageError):
+                for wrong in 3, float("nan"), float("inf"), np.float32("nan"), np.float32("inf"), 10**400, None, "a", "1/0", b"1", [1], (1, 2):
+                    with self.subTest(wrong=wrong), self.assertRaises(mr.UsageError):
                         video.seek(wrong)
+
+    def test_a_time_is_any_finite_number(self):
+        class Half:
+            def __float__(self):
+                return 0.5
+
+        class One:
+            def __index__(self):
+                return 1
+
+        with mr.open(self.made("in.mp4", seconds=2)) as video:
+            frames = [one.luma for one in video]
+            for seconds in (*(kind(0.5) for kind in (np.float16, np.float32, np.float64, np.longdouble, np.array, float, Fraction, Decimal)),
+                            "1/2", Half()):
+                np.testing.assert_array_equal(next(video.seek(seconds)).luma, frames[12], repr(seconds))
+            for seconds in (*(kind(1) for kind in (int, np.int8, np.uint64, np.array)), One()):
+                np.testing.assert_array_equal(next(video.seek(seconds)).luma, frames[25], repr(seconds))
 
     def test_a_name_may_be_bytes(self):
         path = self.made("in.mp4", seconds=1)
