@@ -224,6 +224,56 @@ INSTANTIATE_TEST_SUITE_P(Sound, LosslessSound,
                                               std::string(std::get<1>(test.param)).substr(1));
                          });
 
+struct LateCodec {
+  const char* name;
+  std::int64_t priming;  // samples before the first one, which FFmpeg's muxer hides
+  int packet;            // samples
+  float hidden_noise;    // less than this may spread into the shown part, where the noise itself is at 0.5
+};
+
+class LateSound : public ::testing::TestWithParam<std::tuple<LateCodec, const char*>> {};
+
+// A track that begins late has an empty edit, and then one that begins inside the media if it was trimmed.
+TEST_P(LateSound, HidesWhatIsBeforeItsFirstEdit) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  const auto& [codec, suffix] = GetParam();
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 6; ++round) {
+    TemporaryFolder folder;
+    const Edit empty{.length = 1 + static_cast<std::int64_t>(random() % 1000), .begin = -1};
+    const Edit shown{.length = 1000,
+                     .begin = codec.priming + 1 +
+                              static_cast<std::int64_t>(random() % (round < 4 ? 5000 : 48000))};
+    const double begin = static_cast<double>(shown.begin - codec.priming) / sound_rate;
+    ASSERT_TRUE(make_sound(folder / "all.mov", codec.name, {{begin - 1e-5, begin + 1 + 1e-5}}));
+    edit_sound(folder / "all.mov", folder / "in.mov", {empty, shown});
+    const std::string output = folder / (std::string("out") + suffix);
+    const std::vector<std::string> not_kept = copy_with_sound(folder / "in.mov", output);
+    if (!not_kept.empty() && not_kept.front().contains("cannot hold")) GTEST_SKIP() << not_kept.front();
+    const std::vector<float> played = samples_of(output);
+    EXPECT_LT(loudest(played), codec.hidden_noise)
+        << "round " << round << " " << empty.length << " " << shown.begin;
+    // A packet at the start, and two at the end of lossy codecs.
+    EXPECT_GT(std::ssize(played), sound_rate - 4 * codec.packet) << "round " << round;
+    EXPECT_LE(std::ssize(played), sound_rate + 2) << "round " << round;
+    if (std::ssize(played) < sound_rate - 2) {
+      EXPECT_THAT(not_kept, ::testing::Contains(::testing::HasSubstr("edit list"))) << "round " << round;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sound, LateSound,
+                         ::testing::Combine(::testing::Values(LateCodec{"aac", 1024, 1024, 0.02F},
+                                                              LateCodec{"ac3", 256, 1536, 0.1F},
+                                                              LateCodec{"libmp3lame", 1105, 1152, 0.1F},
+                                                              LateCodec{"alac", 0, 4096, 1e-6F},
+                                                              LateCodec{"pcm_s16le", 0, 1024, 1e-6F}),
+                                            ::testing::Values(".mp4", ".mkv", ".mov")),
+                         [](const auto& test) {
+                           return fmt::format("{}_to_{}", std::get<0>(test.param).name,
+                                              std::string(std::get<1>(test.param)).substr(1));
+                         });
+
 TEST(EditListOfAnEncoder, LosesNoSound) {
   if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
   TemporaryFolder folder;

@@ -61,7 +61,7 @@ ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& str
       rate_(stream.codecpar->sample_rate), bare_bytes_(bare_sample_bytes(*stream.codecpar)),
       // HE-AAC has the longest, about 0.12 s.
       encoder_delay_(overlaps_ ? std::max(stream.codecpar->seek_preroll, rate_ / 8) : 0),
-      packets_in_file_(stream.nb_frames) {
+      encoder_padding_(stream.codecpar->initial_padding), packets_in_file_(stream.nb_frames) {
   if (stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
     pictures_.reset(avcodec_parameters_alloc());
     if (pictures_ && avcodec_parameters_copy(pictures_.get(), stream.codecpar) < 0) pictures_.reset();
@@ -82,7 +82,8 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
   if (edited_ && sound_ && packet->duration <= 0) packet->duration = longest_;
   if (seen_++ == 0) {
     const std::int64_t skipped = hidden_samples(*packet).at_start;
-    priming_ = skipped > 0 && skipped <= encoder_delay_;
+    priming_ = skipped > 0 && skipped <= encoder_delay_ &&
+               (skipped == encoder_padding_ || shows_from_zero(*packet, skipped));
     to_hide_ = priming_ ? 0 : skipped;
   }
   if (is_hidden(*packet)) {
@@ -99,7 +100,12 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
   }
   needs_key_ = false;
   const bool first = !std::exchange(shown_, true);
-  if (first && to_hide_ > 0) packet = from(std::move(packet), to_hide_);
+  // The demuxer does not mark every packet before the first edit of a track that begins late.
+  if (to_hide_ > 0) {
+    const std::int64_t hidden = to_hide_;
+    to_hide_ -= packet->duration > 0 ? av_rescale_q(packet->duration, time_base_, {1, rate_}) : hidden;
+    packet = from(std::move(packet), hidden);
+  }
   if (!packet) {
     hid_since_ = false;
     return ready;
@@ -129,7 +135,8 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::end() {
     AVPacket& last = *held_.back();
     // The demuxer ends the last packet where the list ends, whatever its coded length.
     const bool may_hide_its_end = !shown_to_end_ && packets_in_file_ > 0 && bare_bytes_ == 0;
-    const std::int64_t coded = codec_ || may_hide_its_end ? coded_duration(last) : last.duration;
+    const std::int64_t coded =
+        codec_ || bare_bytes_ > 0 || may_hide_its_end ? coded_duration(last) : last.duration;
     const bool hidden_in_part =
         last.pts < *list_end_ && last.pts + coded + moved_forward_ > *list_end_ + rounding();
     if (hidden_in_part && shown_to_end_ && !codec_) {
@@ -168,7 +175,7 @@ void ShownPackets::end_shown_at(std::int64_t time) {
   const std::int64_t surely_shown = time - moved_forward_;
   std::vector<FfmpegPtr<AVPacket>> held = std::exchange(held_, {});
   for (FfmpegPtr<AVPacket>& packet : held) {
-    if (codec_) packet->duration = coded_duration(*packet);
+    if (codec_ || bare_bytes_ > 0) packet->duration = coded_duration(*packet);
     const std::int64_t end = packet->pts + packet->duration;
     const std::int64_t heard_until = overlaps_ ? end + packet->duration : end;
     const std::int64_t shown = std::min(end, time) - packet->pts;
@@ -178,7 +185,15 @@ void ShownPackets::end_shown_at(std::int64_t time) {
   }
 }
 
+// Whether the first shown sample is at time 0. Before it the list may have an empty part. The output can then
+// not tell what to hide, so samples may pass for priming only if the codec says so.
+bool ShownPackets::shows_from_zero(const AVPacket& first, std::int64_t hidden) const {
+  const std::int64_t shown = first.pts + av_rescale_q(hidden, {1, std::max(1, rate_)}, time_base_);
+  return first.pts == AV_NOPTS_VALUE || shown <= 1;
+}
+
 std::int64_t ShownPackets::coded_duration(const AVPacket& packet) const {
+  if (bare_bytes_ > 0 && rate_ > 0) return av_rescale_q(packet.size / bare_bytes_, {1, rate_}, time_base_);
   const auto samples = codec_ && rate_ > 0 ? decoded_samples(*codec_, packet) : std::nullopt;
   return samples ? av_rescale_q(*samples, {1, rate_}, time_base_) : longest_;
 }

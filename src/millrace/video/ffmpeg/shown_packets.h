@@ -19,12 +19,13 @@ namespace millrace::video {
 // hidden packets too, marked, so that a decoder can start. A plain copy would make them audible again.
 //
 // The encoder's priming before the first sample stays, marked: the decoder needs it, and the output's own
-// edit list hides it. A partly hidden packet is shortened if its samples are uncompressed. If the first one
-// is coded without loss and without reference to others, it stays, with a note of the samples to hide at its
-// start (see hidden_samples.h), which SideCopy heeds. Otherwise it is left out, except for the last packet of
-// a track of a lossy codec, whose rest is the encoder's padding. Lossy codecs code the sound of each packet
-// together with that of the next. The packet before hidden sound would decode to an echo of it, so it is left
-// out too. Pictures that refer to hidden ones are left out too.
+// edit list hides it. That works only if the first sample is shown at time 0. A partly hidden packet is
+// shortened if its samples are uncompressed. If the first one is coded without loss and without reference to
+// others, it stays, with a note of the samples to hide at its start (see hidden_samples.h), which SideCopy
+// heeds. Otherwise it is left out, except for the last packet of a track of a lossy codec, whose rest is the
+// encoder's padding. Lossy codecs code the sound of each packet together with that of the next. The packet
+// before hidden sound would decode to an echo of it, so it is left out too. Pictures that refer to hidden
+// ones are left out too.
 class ShownPackets {
  public:
   // Must be made before the first packet is read.
@@ -45,6 +46,7 @@ class ShownPackets {
 
  private:
   void end_shown_at(std::int64_t time);
+  [[nodiscard]] bool shows_from_zero(const AVPacket& first, std::int64_t hidden) const;
   [[nodiscard]] std::int64_t coded_duration(const AVPacket& packet) const;
   [[nodiscard]] std::int64_t rounding() const;
   [[nodiscard]] FfmpegPtr<AVPacket> from(FfmpegPtr<AVPacket> packet, std::int64_t hidden);
@@ -60,6 +62,7 @@ class ShownPackets {
   FfmpegPtr<AVCodecParameters> codec_;     // if edit lists apply and its packets stand alone, else null
   int bare_bytes_;                         // bytes per sample of all channels if uncompressed, else 0
   std::int64_t encoder_delay_;             // in samples, upper limit
+  std::int64_t encoder_padding_;           // the same, as the codec's description states it, else 0
   std::optional<std::int64_t> list_end_;   // end of the shown part, in units of the time base
   std::int64_t packets_in_file_;           // 0: unknown
   bool shown_to_end_ = false;              // see is_shown_to_end()

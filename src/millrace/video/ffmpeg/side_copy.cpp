@@ -280,8 +280,8 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
     from_->leave_out(packet.stream, av_rescale_q(std::max<std::int64_t>(0, shown), sample, from.time_base));
     return 0;
   }
-  // The output's edit list hides only packets before 0.
-  if (is_hidden(data) && !begins_at_zero(muxer) && data.pts + data.duration > 0) return 0;
+  // The output hides only packets before 0.
+  if (is_hidden(data) && data.pts + data.duration > 0) return 0;
   if (begins_at_zero(muxer)) {
     const std::int64_t added = matroska_adds_delay ? 0 : copy.delay;
     const std::int64_t earliest = added - copy.delay;  // stored as 0
