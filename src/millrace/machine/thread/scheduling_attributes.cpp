@@ -54,9 +54,18 @@ bool is_realtime(SchedulingClass scheduling_class) {
 
 Result<KernelAttributes> read_attributes(pid_t thread) {
   KernelAttributes attributes;
-  if (syscall(SYS_sched_getattr, thread, &attributes, sizeof(attributes), 0) == 0) return attributes;
-  if (errno == ESRCH) return thread_ended(thread);
-  return failure("cannot read how thread {} is scheduled: {}", thread, system_reason(errno));
+  if (syscall(SYS_sched_getattr, thread, &attributes, sizeof(attributes), 0) != 0) {
+    if (errno == ESRCH) return thread_ended(thread);
+    return failure("cannot read how thread {} is scheduled: {}", thread, system_reason(errno));
+  }
+  // Real-time threads keep a nice value for later, which sched_getattr() reports as 0. Setting another class
+  // sets the nice value too.
+  if (is_realtime(class_of(attributes.policy))) {
+    errno = 0;
+    const int nice = getpriority(PRIO_PROCESS, static_cast<id_t>(thread));
+    if (errno == 0) attributes.nice = nice;
+  }
+  return attributes;
 }
 
 // The kernel's default slice in units, for a number of online CPUs.

@@ -28,7 +28,7 @@ constexpr std::int64_t longest_slice_ns = 100'000'000;
 
 struct SchedulingAttributes {
   SchedulingClass scheduling_class = SchedulingClass::other;
-  int nice = 0;               // -20 to 19; no effect under fifo and rr
+  int nice = 0;               // -20 to 19; under fifo and rr, kept for later
   int priority = 0;           // 1 to 99 under fifo and rr, else 0
   std::int64_t slice_ns = 0;  // for other and batch on Linux 6.12 and newer; otherwise 0
   bool reset_on_fork = false;

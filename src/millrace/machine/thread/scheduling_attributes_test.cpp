@@ -1,5 +1,6 @@
 #include "millrace/machine/thread/scheduling_attributes.h"
 
+#include <algorithm>
 #include <functional>
 #include <thread>
 #include <tuple>
@@ -67,6 +68,20 @@ TEST(SchedulingAttributes, NiceValueIsKeptByEveryChange) {
     for (const auto& change : {SchedulingChange{.scheduling_class = SchedulingClass::batch},
                                SchedulingChange{.scheduling_class = SchedulingClass::other}})
       EXPECT_EQ(change_scheduling(0, change)->nice, std::min(nice, 19));
+  });
+}
+
+TEST(SchedulingAttributes, NiceValueOutlivesEveryRealTimeClass) {
+  on_fair_thread([] {
+    const int nice = std::min(scheduling_attributes(0)->nice + 7, 19);
+    ASSERT_EQ(setpriority(PRIO_PROCESS, 0, nice), 0);  // on Linux, only this thread
+    for (const auto realtime : {SchedulingClass::rr, SchedulingClass::fifo})
+      for (const auto fair : {SchedulingClass::other, SchedulingClass::batch}) {
+        const auto granted = change_scheduling(0, {.scheduling_class = realtime});
+        if (!granted) GTEST_SKIP() << granted.error().message;
+        EXPECT_EQ(granted->nice, nice) << name_of(realtime);
+        EXPECT_EQ(change_scheduling(0, {.scheduling_class = fair})->nice, nice) << name_of(fair);
+      }
   });
 }
 
