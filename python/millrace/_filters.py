@@ -47,12 +47,14 @@ class Filter:
         code = function.__code__
         self._place = f"{code.co_filename}:{code.co_firstlineno}"
         if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
-            raise self._error(f"{self.name!r} is no name for a filter; use lower case letters, digits and _")
+            raise self._error(f"{self.name!r} is not a valid name of a filter; use lower case letters, digits and _")
         if chroma not in ("filtered", "passes", "neutral"):
             raise self._error(f"chroma is 'filtered', 'passes' or 'neutral', not {chroma!r}")
         if size is not None and not callable(size):
             raise self._error("size is a function of width, height and parameters; it returns the width and the height that "
                               "are made")
+        if size is not None and chroma == "passes":
+            raise self._error("has a size and passes chroma, which would keep the old size; use chroma='filtered' or 'neutral'")
         if not isinstance(ranges, Mapping):
             raise self._error("ranges has the range of each parameter by its name: {'t': (0, 1)}")
         self.images, self.parameters = self._signature(dict(ranges), size is not None)
@@ -236,7 +238,7 @@ def filter(function: Optional[Callable[..., Any]] = None, *, ranges: Mapping[str
 
     ranges: the range of each parameter, by name: {"strength": (-16, 16)}.
 
-    chroma: how chroma planes are treated: "filtered", "passes" or "neutral".
+    chroma: how chroma planes are treated: "filtered", "passes" (not with a `size`) or "neutral".
 
     size: the output size, if it differs from the input size. A function that takes width, height and parameters of
     the filter, by name, and returns (width, height).

@@ -302,6 +302,8 @@ class Mistakes(unittest.TestCase):
                                          ("two numbers", plain, {"ranges": {"t": 3}}),
                                          ("does not take", plain, {"ranges": {"u": (0, 1)}}),
                                          ("chroma is", plain, {"chroma": "blue"}),
+                                         ("has a size and passes chroma", plain,
+                                          {"chroma": "passes", "size": lambda width, height: (width, height)}),
                                          ("32 bits", plain, {"ranges": {"t": (0, 1e39)}}),
                                          ("whole number, and its default none", counts, {}),
                                          ("ranges has the range", plain, {"ranges": None}),

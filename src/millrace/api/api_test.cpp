@@ -828,6 +828,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"a_filter_of_a_frame_beyond_all_numbers", "more than 32 away", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "frames": [-1e300], "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
         Wrong{"a_filter_of_half_a_frame", "whole numbers, not 0.5", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "frames": [0.5], "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
         Wrong{"a_filter_of_half_a_size", "height", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "size": {"width": "inputs 0 coefficients 0; width"}, "formula": "inputs 1 coefficients 2; column; row; pixel_at 0 1 0"}])"); }},
+        Wrong{"a_size_of_luma_alone", "has a size and passes chroma", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "chroma": "passes", "size": {"width": "inputs 0 coefficients 0; width; add 0 0", "height": "inputs 0 coefficients 0; height"}, "formula": "inputs 1 coefficients 2; column; row; pixel_at 0 1 0"}])"); }},
         Wrong{"a_table_of_words", "number", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "table": ["x"], "formula": "inputs 1 coefficients 0; pixel 0 0 0; table 0"}])"); }},
         Wrong{"chroma_of_another_word", "filtered, passes or neutral", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "chroma": "blue", "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
         Wrong{"a_misspelt_option", "did you mean 'threads'",

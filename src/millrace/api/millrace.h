@@ -91,8 +91,9 @@ MILLRACE_EXPORT millrace_code millrace_pipeline_create(const char* text, millrac
  *
  * A formula begins with the number of images it reads (1 to 8) and the number of coefficients (0 to 8). The
  * coefficients are the parameters; a list counts as its length. If there is a "size", the width and height
- * of the output plane follow as further coefficients. Samples are scaled to 0 (least) to 1 (greatest). All
- * values are 32-bit floats with IEEE 754 arithmetic. There can be at most 1024 operations:
+ * of the output plane follow as further coefficients, and "chroma" must not be "passes". Samples are scaled
+ * to 0 (least) to 1 (greatest). All values are 32-bit floats with IEEE 754 arithmetic. There can be at most
+ * 1024 operations:
  *
  *   constant BITS             a float, its bits in hexadecimal
  *   coefficient K             parameter K

@@ -2,6 +2,7 @@
 #include "millrace/base/testing/release_only_testing.h"
 #include "millrace/image/execute/structures_testing.h"
 #include "millrace/image/filters/named_filters.h"
+#include "millrace/image/pipeline/pipeline_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/machine/limits/usable_cpus.h"
 
@@ -98,6 +99,96 @@ INSTANTIATE_TEST_SUITE_P(Image, EveryPipeline,
                            return fmt::format("pipeline{}_{}", index,
                                               machine::name_of(std::get<1>(instance.param)));
                          });
+
+// A frame in memory that is full of `junk` wherever it is not the source. Destinations have the sizes of the
+// output format, as those of a run do.
+struct FrameInJunk {
+  std::vector<PlaneBuffer> sources;
+  std::vector<PlaneBuffer> destinations;
+  FrameTask task;
+
+  FrameInJunk(const FrameLayout& layout, std::uint8_t junk) {
+    for (const SourceFrame& from : layout.sources) {
+      const video::FrameFormat& format = from.second ? *layout.second : layout.input;
+      for (int p = 0; p < video::plane_count(format.chroma); ++p) {
+        const Size size = plane_geometry(format, p).size;
+        const PixelView view = in_junk(size, junk, sources);
+        for (int y = 0; y < size.height; ++y)
+          for (int x = 0; x < size.width; ++x)
+            view.pixel<std::uint8_t>(x, y) =
+                static_cast<std::uint8_t>(x * 31 + y * 57 + p * 101 + from.offset);
+        task.sources.push_back(view);
+      }
+    }
+    for (int p = 0; p < video::plane_count(layout.output.chroma); ++p)
+      task.destinations.push_back(in_junk(
+          {video::plane_width(layout.output, p), video::plane_height(layout.output, p)}, junk, destinations));
+  }
+
+  [[nodiscard]] std::vector<std::vector<std::uint8_t>> made() const {
+    std::vector<std::vector<std::uint8_t>> planes;
+    for (const PixelView& view : task.destinations) {
+      std::vector<std::uint8_t>& plane = planes.emplace_back();
+      for (int y = 0; y < view.covers.height(); ++y)
+        for (int x = 0; x < view.covers.width(); ++x)
+          plane.push_back(view.pixel<std::uint8_t>(x, y));
+    }
+    return planes;
+  }
+
+ private:
+  static PixelView in_junk(Size size, std::uint8_t junk, std::vector<PlaneBuffer>& buffers) {
+    constexpr int margin = 8;
+    const Size wider{size.width + margin, size.height + margin};
+    const PlaneBuffer& buffer = buffers.emplace_back(wider, ElementType::u8);
+    for (int y = 0; y < wider.height; ++y)
+      std::memset(buffer.view().at(0, y), junk, static_cast<std::size_t>(wider.width));
+    return buffer.view(whole(size));
+  }
+};
+
+class WhatMemoryHeld : public Structures {};
+
+TEST_F(WhatMemoryHeld, DoesNotShowInTheOutputOfAPipelineThatChangesSizes) {
+  Random random(11);
+  const char* const resizing[] = {"resize(43, 21)",  "resize(23, 40, area)", "crop(0.6)",
+                                  "pad(3, 5, 2, 1)", "crop_at(1, 2, 9, 7)",  "transpose",
+                                  "resize(0, 30)"};
+  const char* const others[] = {"blur",          "unsharp(1.2, 2)", "levels(0.1, 0.9)", "morphology(open, 1)",
+                                "rotate(20)",    "saturate(1.5)",   "threshold(0.4)",   "discretise(6)",
+                                "flip(vertical)"};
+  for (int round = 0; round < 40; ++round) {
+    std::string text = others[below(random, std::size(others))];
+    for (int stage = 0; stage < 2; ++stage)
+      text += fmt::format(" | {} | {}", resizing[below(random, std::size(resizing))],
+                          others[below(random, std::size(others))]);
+    const video::Chroma chromas[] = {video::Chroma::c420, video::Chroma::c422, video::Chroma::c444};
+    const video::FrameFormat format{.width = 37, .height = 29, .chroma = chromas[below(random, 3)]};
+    const Planes planes[] = {Planes::automatic, Planes::luma};
+    const auto layout =
+        lay_out_frame(load_pipeline(text).value(), format, planes[below(random, std::size(planes))]);
+    if (!layout) continue;
+    SCOPED_TRACE(fmt::format("{} on {}", text, video::to_string(format)));
+    std::optional<std::vector<std::vector<std::uint8_t>>> first;
+    for (Structure structure : all_structures()) {
+      if (is_one_kernel(structure)) continue;
+      const Schedule schedule{.structure = structure,
+                              .fusion = Fusion::none,  // needs no compiler
+                              .tile = {16, 8},
+                              .threads = workers,
+                              .isa = machine::best_isa()};
+      for (const std::uint8_t junk : {0x5a, 0xc3}) {
+        FrameInJunk frame(*layout, junk);
+        Executor executor(*pool_, library_, *topology_, topology_->cpus());
+        ASSERT_TRUE(executor.set(*layout, schedule));
+        ASSERT_TRUE(executor.run({&frame.task, 1}));
+        const auto made = frame.made();
+        if (!first) first = made;
+        ASSERT_TRUE(made == *first) << to_string(schedule) << " with " << int{junk} << " in memory";
+      }
+    }
+  }
+}
 
 // Combinations of two filters in one kernel: loops, stencils and gathers, each reading another; some are read
 // twice, or stored too.

@@ -100,6 +100,9 @@ Status check_formula(const FormulaFilterDraft& draft) {
     if (std::ranges::count(draft.times, time) > 1) return wrong("has a frame twice");
   }
   if (!draft.measure.given()) return {};
+  if (draft.chroma == ChromaDefault::passes)
+    return wrong(
+        "has a size and passes chroma, which would keep the old size; filter chroma or make it neutral");
   if (formula.uses(Operator::pixel))
     return wrong(
         "makes another size and reads pixels at the place of its own; pixel_at reads them elsewhere");

@@ -50,7 +50,7 @@ struct FormulaFilterDraft {
   std::shared_ptr<const Formula> formula;
   std::vector<float> table;
   // If not given, planes have the size of the inputs. If given, the formula must read with pixel_at only,
-  // because input pixels have no fixed place relative to output pixels.
+  // because input pixels have no fixed place relative to output pixels, and `chroma` must not be `passes`.
   Measure measure;
   // If not empty, the filter has one input, and the formula's inputs are these frames of it, counted from the
   // current one. Each may occur once.

@@ -298,6 +298,9 @@ TEST(FormulaFilters, SayWhatIsWrongWithTheirSizeListOrFrames) {
               HasSubstr("reads pixels"));
   EXPECT_THAT(refusal([](auto& draft) { draft.formula = own_formula("pixel 0 0 0", 3); }),
               HasSubstr("pixel_at"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.chroma = ChromaDefault::passes; }),
+              HasSubstr("has a size and passes chroma"));
+  EXPECT_EQ(refusal([](auto& draft) { draft.chroma = ChromaDefault::neutral; }), "");
   EXPECT_THAT(refusal([](auto& draft) { draft.formula = own_formula("width; table 0; pixel_at 0 1 0", 3); }),
               HasSubstr("table and has none"));
   EXPECT_THAT(refusal([](auto& draft) { draft.times = {-1, 0}; }), HasSubstr("2 frames"));

@@ -105,6 +105,14 @@ Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFo
   const Size luma = frame.planes[0].output.luma;
   frame.output.width = luma.width;
   frame.output.height = luma.height;
+  // The caller allocates planes by the format. A smaller plane would leave pixels that nothing writes.
+  for (int p = 1; p < count; ++p) {
+    const Size& made = frame.planes[static_cast<std::size_t>(p)].output.size;
+    if (made != Size{video::plane_width(frame.output, p), video::plane_height(frame.output, p)})
+      return usage_error("luma would become {}x{}, and a chroma plane {}x{}, which does not fit; a filter "
+                         "that changes the size cannot pass chroma",
+                         luma.width, luma.height, made.width, made.height);
+  }
   const PlaneGeometry& shown = frame.planes[0].output;
   constexpr std::int64_t largest = std::numeric_limits<int>::max();
   if (shown.aspect_numerator <= largest && shown.aspect_denominator <= largest) {

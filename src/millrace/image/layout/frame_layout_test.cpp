@@ -1,4 +1,5 @@
 #include "millrace/image/layout/frame_layout.h"
+#include "millrace/image/pipeline/pipeline_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/reference_testing.h"
 
@@ -241,6 +242,44 @@ TEST(PlanFrame, CroppedPlanesFitTheOutputFormat) {
       }
     }
   }
+}
+
+// Whoever holds the frame takes the size of each plane from the output format.
+TEST(PlanFrame, PlanesOfRandomPipelinesFitTheOutputFormat) {
+  Random random(7);
+  int laid_out = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const Pipeline pipeline = random_graph(random, 1 + below(random, 4));
+    const Chroma chromas[] = {Chroma::gray, Chroma::c420, Chroma::c422, Chroma::c444};
+    const FrameFormat format = frame(1 + static_cast<int>(below(random, 70)),
+                                     1 + static_cast<int>(below(random, 50)), chromas[below(random, 4)]);
+    FrameFormat second = format;
+    if (below(random, 2) == 0) second.width += 3;
+    for (const Planes planes : {Planes::automatic, Planes::all, Planes::luma}) {
+      const auto layout = lay_out_frame(pipeline, format, planes, Samples::codes, second);
+      if (!layout) continue;  // too small, or its branches differ in size
+      ++laid_out;
+      for (int p = 0; p < video::plane_count(format.chroma); ++p)
+        EXPECT_EQ(layout->planes[p].output.size,
+                  (Size{video::plane_width(layout->output, p), video::plane_height(layout->output, p)}))
+            << "plane " << p << " under --planes " << name_of(planes) << " of " << video::to_string(format)
+            << ": " << to_string(pipeline);
+    }
+  }
+  EXPECT_GT(laid_out, 1000);
+}
+
+// Filters of formulas are refused when they are defined.
+TEST(PlanFrame, ChromaThatKeepsItsSizeWhileLumaChangesIsAUsageErrorThatNamesTheSizes) {
+  Filter halved = *find_filter("crop");
+  halved.name = "halved";
+  halved.chroma = ChromaDefault::passes;
+  const Pipeline pipeline{.nodes = {{.filter = &halved, .values = {0.5}, .inputs = {Node::source}}}};
+  const auto layout = lay_out_frame(pipeline, frame(64, 32, Chroma::c444), Planes::automatic);
+  ASSERT_FALSE(layout.has_value());
+  EXPECT_EQ(layout.error().kind, ErrorKind::usage);
+  EXPECT_THAT(layout.error().message, HasSubstr("32x16, and a chroma plane 64x32"));
+  EXPECT_TRUE(lay_out_frame(pipeline, frame(64, 32, Chroma::c444), Planes::luma));
 }
 
 TEST(PlanFrame, CropToNothingIsAUsageErrorThatNamesIt) {
