@@ -288,7 +288,16 @@ bool Run::placed_by_another(pid_t process) {
   return true;
 }
 
+// Must be known before the first fork: a PID namespace ends with its first process.
+Status children_stay_visible() {
+  if (!children_leave_this_namespace()) return {};
+  return failure(
+      "processes started from here are in another PID namespace (unshare --pid without --fork), so "
+      "they cannot be followed: add --fork");
+}
+
 Result<Summary> Run::launch() {
+  if (auto visible = children_stay_visible(); !visible) return std::unexpected(visible.error());
   if (signals_.descriptor() < 0) return failure("cannot take signals: not permitted here");
   const auto program = inspect_program(settings_.command.front());
   if (program && program->narrow)
@@ -357,6 +366,7 @@ Result<Summary> Run::launch() {
 }
 
 Result<Summary> Run::attach() {
+  if (auto visible = children_stay_visible(); !visible) return std::unexpected(visible.error());
   if (signals_.descriptor() < 0) return failure("cannot take signals: not permitted here");
   const pid_t process = *settings_.attach;
   if (process == getpid()) return usage_error("process {} is this one, which cannot join itself", process);

@@ -956,6 +956,33 @@ std::string attaching_to(pid_t process, const std::function<void()>& before = {}
   return ended.status == 99 ? ended.errors : fmt::format("status {}", ended.status);
 }
 
+// As after `unshare --pid` without --fork.
+void send_children_to_another_namespace() {
+  if (unshare(CLONE_NEWPID) != 0) _exit(1);
+}
+
+class ChildrenInAnotherNamespace : public testing::TestWithParam<BirthWay> {};
+
+TEST_P(ChildrenInAnotherNamespace, TheProgramRunsWithoutMillraceAndIsTheirFirst) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to make a PID namespace";
+  RunSettings settings = fixed(MaskPolicy::none, GetParam(), {"/bin/sh", "-c", "sh -c 'echo $$'; exit 5"});
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  TestProcess process(settings, send_children_to_another_namespace);
+  const TestRun run = process.finish();
+  EXPECT_EQ(run.status, 5) << run.errors;
+  EXPECT_EQ(run.output, "1\n");
+  EXPECT_THAT(run.errors, HasSubstr("add --fork; the program runs without"));
+}
+
+TEST(RunProgram, AttachingWhereChildrenAreInAnotherNamespaceIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to make a PID namespace";
+  EXPECT_THAT(attaching_to(getpid(), send_children_to_another_namespace), HasSubstr("another PID namespace"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, ChildrenInAnotherNamespace,
+                         testing::Values(BirthWay::any, BirthWay::ptrace, BirthWay::polling),
+                         [](const auto& test) { return name_of_way(test.param); });
+
 TEST(RunProgram, ThreadsOfTheKernelAreNotTouched) {
   const auto stat = read_task_stat(2, 2);
   if (!stat || !stat->of_kernel()) GTEST_SKIP() << "process 2 is no thread of the kernel here";

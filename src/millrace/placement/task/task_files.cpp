@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 namespace millrace::placement {
@@ -134,6 +135,18 @@ bool is_pending(pid_t process, int signal) {
 bool proc_is_of_this_namespace() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self", error) == std::to_string(getpid());
+}
+
+bool children_leave_this_namespace() {
+  constexpr const char* for_children = "/proc/self/ns/pid_for_children";
+  struct stat own{};
+  struct stat link{};
+  // Linux 4.12 is the first with the second file.
+  if (stat("/proc/self/ns/pid", &own) != 0 || lstat(for_children, &link) != 0) return false;
+  struct stat of_children{};
+  // A namespace that has no process yet cannot be opened.
+  if (stat(for_children, &of_children) != 0) return errno == ENOENT;
+  return of_children.st_ino != own.st_ino;
 }
 
 pid_t process_of(pid_t thread) {

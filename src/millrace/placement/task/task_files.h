@@ -55,6 +55,9 @@ struct TaskStat {
 // True if /proc describes this process's own PID namespace. False if /proc is missing or belongs to another
 // namespace, whose numbers mean other processes.
 [[nodiscard]] bool proc_is_of_this_namespace();
+// True if the children of this process will be in another PID namespace, as after `unshare --pid` without
+// --fork. The numbers that they see then mean other processes.
+[[nodiscard]] bool children_leave_this_namespace();
 // The process of a thread; 0 if the thread is gone.
 [[nodiscard]] pid_t process_of(pid_t thread);
 // True if the thread belongs to the process; works for other users' processes too.
