@@ -3,6 +3,7 @@
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/mask_changes.h"
+#include "millrace/placement/task/task_files.h"
 
 #include <utility>
 
@@ -32,6 +33,17 @@ Original ThreadChanger::own_of(const ChangedThread& thread, Original now) {
   return given.before(std::move(now));
 }
 
+const GivenStates& ThreadChanger::given_before_birth(std::optional<std::uint64_t> start_time) const {
+  static const GivenStates nothing;
+  return start_time && first_change_ && *start_time < *first_change_ ? nothing : given_;
+}
+
+// Call this before the change. The kernel copies the state of a thread's maker before it sets the thread's
+// start time, so a thread that began in an earlier tick has inherited nothing that was given.
+void ThreadChanger::note_first_change() {
+  if (!first_change_) first_change_ = ticks_since_boot();
+}
+
 bool ThreadChanger::give(ChangedThread& thread, const ThreadPlan& plan) {
   if (!counts_.not_journalled.empty()) return true;
   if (!as_left(thread) || !give_mask(thread, plan)) return false;
@@ -49,6 +61,7 @@ bool ThreadChanger::give_mask(ChangedThread& thread, const ThreadPlan& plan) {
   if (!gives_back_all && !journalled(journal_->add_mask(asked))) return true;
   // Writing takes a while, and a thread that is not stopped may choose its own mask meanwhile.
   if (!as_left(thread)) return false;
+  note_first_change();
   auto granted = machine::bind_thread(thread.number, asked);
   if (!granted) {
     refuse(granted.error());
@@ -76,6 +89,7 @@ void ThreadChanger::give_attributes(ChangedThread& thread, const ThreadPlan& pla
   if (fair && slice != thread.last.slice_ns) change.slice_ns = slice;
   if (change == machine::SchedulingChange()) return;
   if (!journalled(journal_->add_attributes({scheduling_class, fair ? slice : 0}))) return;
+  note_first_change();
   const auto granted = machine::change_scheduling(thread.number, change);
   if (!granted) return refuse(granted.error());
   ++counts_.changes;

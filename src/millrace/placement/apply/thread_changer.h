@@ -5,6 +5,7 @@
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/policy/policy.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -53,9 +54,11 @@ class ThreadChanger {
   // Remembers the reason if a line could not be written.
   void note(const Status& journalled);
 
-  // Everything that was given so far: by this object, or as a prepared mask that new threads take themselves.
+  // Everything that was given so far.
   [[nodiscard]] const GivenStates& given() const { return given_; }
-  void note_given(const Original& given, const Original& original) { given_.add(given, original); }
+  // What a thread with this start time (see TaskStat) may have inherited. Nothing if it began before the
+  // first change: it then chose its state itself, even if others were given the same since.
+  [[nodiscard]] const GivenStates& given_before_birth(std::optional<std::uint64_t> start_time) const;
   void confine_given(const machine::CpuSet& open_then, const machine::CpuSet& open_now) {
     given_.confine(open_then, open_now);
   }
@@ -73,8 +76,10 @@ class ThreadChanger {
   [[nodiscard]] bool give_mask(ChangedThread& thread, const ThreadPlan& plan);
   void give_attributes(ChangedThread& thread, const ThreadPlan& plan);
   void refuse(const Error& error);
+  void note_first_change();
 
   Journal* journal_;
+  std::optional<std::uint64_t> first_change_;  // as TaskStat::start_time
   GivenStates given_;
   Counts counts_;
 };

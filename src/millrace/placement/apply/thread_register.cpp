@@ -100,7 +100,7 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Inherited
   if (!now) return std::unexpected(now.error());
   const CpuSet open = others_.open_at_birth(number, inherited.has_value(), *now);
   Origin origin = origin_of(*now, tree_.program() ? &tree_.program()->original : nullptr, inherited,
-                            placer_.changer().given());
+                            placer_.changer().given_before_birth(stat->start_time));
   if (!inherited && origin.original.mask != now->mask && is_chosen_ && is_chosen_(now->mask)) {
     origin.original.mask = now->mask;
     origin.alone = true;
@@ -161,6 +161,15 @@ void ThreadRegister::makes_a_thread(pid_t maker) {
     placer_.place_first_maker(*process, *main);
 }
 
+// The start time is read only if it matters. A first thread may have executed a program with what another
+// thread was given, and has its process's start time.
+const GivenStates& ThreadRegister::given_before_birth(pid_t thread, pid_t owner, const Original& now) const {
+  const GivenStates& given = placer_.changer().given();
+  if (thread == owner || same_but_nice(given.before(now), now)) return given;
+  const auto stat = read_task_stat(owner, thread);
+  return placer_.changer().given_before_birth(stat ? std::optional(stat->start_time) : std::nullopt);
+}
+
 void ThreadRegister::thread_began(pid_t number, pid_t owner,
                                   const std::optional<InheritedSettings>& inherited) {
   const std::scoped_lock lock(mutex_);
@@ -169,7 +178,7 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner,
   FollowedProcess& process = found->second;
   const auto now = read_original(number);
   if (!now) return;
-  const GivenStates& given = placer_.changer().given();
+  const GivenStates& given = given_before_birth(number, owner, *now);
   Original explained = *now;
   if (!process.open.empty() && explained.mask != process.original.mask &&
       given.before(explained).mask == explained.mask)

@@ -151,6 +151,7 @@ class ThreadRegister {
   void forget_times(pid_t thread);
   void follow_policy();
   void place_newcomer(FollowedProcess& process, FollowedThread& thread);
+  [[nodiscard]] const GivenStates& given_before_birth(pid_t thread, pid_t owner, const Original& now) const;
   void find_executed(FollowedProcess& process, const FollowedThread& last);
 
   mutable std::mutex mutex_;

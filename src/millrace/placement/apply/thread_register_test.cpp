@@ -1,9 +1,14 @@
 #include "millrace/base/testing/eventually_testing.h"
+#include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/thread_register_testing.h"
 #include "millrace/placement/task/forked_process_testing.h"
+#include "millrace/placement/task/task_files.h"
 
 #include <csignal>
+#include <optional>
+#include <ostream>
+#include <string>
 #include <tuple>
 #include <unistd.h>
 #include <vector>
@@ -132,6 +137,89 @@ TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
   EXPECT_EQ(machine::thread_affinity(program), machine_state_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
 }
+
+// A state that a thread may choose itself, and a policy that gives others the same.
+struct EarlierChoice {
+  std::string name;
+  std::optional<machine::SchedulingChange> attributes;  // nothing: a mask of one CPU
+};
+
+void PrintTo(const EarlierChoice& choice, std::ostream* out) { *out << choice.name; }
+
+class EarlierChoices : public FollowedThreads, public testing::WithParamInterface<EarlierChoice> {
+ protected:
+  void SetUp() override {
+    if (machine_state_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+    if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
+      GTEST_SKIP() << "needs class other";
+    const auto& attributes = GetParam().attributes;
+    if (attributes && attributes->slice_ns && machine::default_slice_ns() == 0)
+      GTEST_SKIP() << "this kernel has no slice for each thread";
+  }
+  [[nodiscard]] bool choose(pid_t thread) const {
+    const auto& attributes = GetParam().attributes;
+    return attributes ? machine::change_scheduling(thread, *attributes).has_value()
+                      : machine::bind_thread(thread, one_).has_value();
+  }
+  [[nodiscard]] Policy same() const {
+    const auto& attributes = GetParam().attributes;
+    return attributes ? policy_of({.scheduling_class = attributes->scheduling_class,
+                                   .slice_ns = attributes->slice_ns})
+                      : first_allowed();
+  }
+  // Start times are known to a clock tick. Returns whether the next one has begun.
+  [[nodiscard]] static bool tick() {
+    return eventually([begun = ticks_since_boot()] { return ticks_since_boot() > begun; });
+  }
+
+  machine::CpuSet one_ = machine_state_.allowed.first(1);
+};
+
+TEST_P(EarlierChoices, AThreadOlderThanTheFirstChangeKeepsItsOwnChoiceThoughOthersAreGivenTheSame) {
+  const WaitingThreads waiting(2);
+  const pid_t placed = waiting.numbers().front();
+  const pid_t own = waiting.numbers().back();
+  ASSERT_TRUE(choose(own));
+  const Original before = read_original(own).value();
+  const Original usual = read_original(placed).value();
+  ASSERT_TRUE(tick());
+  ThreadRegister threads(machine_state_, same(), journal_);
+  ASSERT_TRUE(threads.process_began(getpid()));
+  threads.thread_began(placed, getpid());
+  ASSERT_TRUE(same_but_nice(read_original(placed).value(), before));
+  threads.thread_began(own, getpid());
+  EXPECT_EQ(threads.counts().left_alone.size(), 1U);
+  EXPECT_TRUE(same_but_nice(read_original(own).value(), before)) << "while others are placed";
+  threads.restore();
+  EXPECT_TRUE(same_but_nice(read_original(own).value(), before)) << "in the end";
+  EXPECT_TRUE(same_but_nice(read_original(placed).value(), usual));
+}
+
+TEST_P(EarlierChoices, AProcessOlderThanTheFirstChangeKeepsItsOwnChoiceThoughOthersAreGivenTheSame) {
+  const WaitingThreads waiting(1);
+  const ForkedProcess child_process;
+  const pid_t own = child_process.number();
+  ASSERT_TRUE(choose(own));
+  const Original before = read_original(own).value();
+  ASSERT_TRUE(tick());
+  ThreadRegister threads(machine_state_, same(), journal_);
+  ASSERT_TRUE(threads.process_began(getpid()));
+  threads.thread_began(waiting.numbers().front(), getpid());
+  ASSERT_TRUE(same_but_nice(read_original(waiting.numbers().front()).value(), before));
+  ASSERT_TRUE(threads.process_began(own));
+  EXPECT_EQ(threads.counts().left_alone.size(), 1U);
+  threads.restore();
+  EXPECT_TRUE(same_but_nice(read_original(own).value(), before));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ThreadRegister, EarlierChoices,
+    testing::Values(EarlierChoice{"mask", std::nullopt},
+                    EarlierChoice{
+                        "class",
+                        machine::SchedulingChange{.scheduling_class = machine::SchedulingClass::batch}},
+                    EarlierChoice{"slice", machine::SchedulingChange{.slice_ns = 5'000'000}}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace millrace::placement

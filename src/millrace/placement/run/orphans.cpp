@@ -4,7 +4,6 @@
 #include "millrace/placement/task/children.h"
 #include "millrace/placement/task/task_files.h"
 
-#include <ctime>
 #include <unistd.h>
 #include <utility>
 
@@ -13,14 +12,6 @@
 
 namespace millrace::placement {
 namespace {
-
-std::uint64_t ticks_since_boot() {
-  timespec time{};
-  clock_gettime(CLOCK_BOOTTIME, &time);
-  constexpr std::int64_t ns_for_second = 1'000'000'000;
-  const std::int64_t ns_for_tick = ns_for_second / sysconf(_SC_CLK_TCK);
-  return static_cast<std::uint64_t>((time.tv_sec * ns_for_second + time.tv_nsec) / ns_for_tick);
-}
 
 // Returns -1 if the process is gone.
 uid_t user_of(pid_t process) {

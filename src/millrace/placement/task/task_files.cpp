@@ -149,6 +149,14 @@ bool children_leave_this_namespace() {
   return of_children.st_ino != own.st_ino;
 }
 
+std::uint64_t ticks_since_boot() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  constexpr std::int64_t ns_for_second = 1'000'000'000;
+  const std::int64_t ns_for_tick = ns_for_second / sysconf(_SC_CLK_TCK);
+  return static_cast<std::uint64_t>((time.tv_sec * ns_for_second + time.tv_nsec) / ns_for_tick);
+}
+
 pid_t process_of(pid_t thread) {
   const auto text = read_system_file(fmt::format("/proc/{}/status", thread));
   return text ? static_cast<pid_t>(parse_field(*text, "Tgid").value_or(0)) : 0;

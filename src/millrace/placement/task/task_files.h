@@ -58,6 +58,8 @@ struct TaskStat {
 // True if the children of this process will be in another PID namespace, as after `unshare --pid` without
 // --fork. The numbers that they see then mean other processes.
 [[nodiscard]] bool children_leave_this_namespace();
+// The present on the clock of TaskStat::start_time.
+[[nodiscard]] std::uint64_t ticks_since_boot();
 // The process of a thread; 0 if the thread is gone.
 [[nodiscard]] pid_t process_of(pid_t thread);
 // True if the thread belongs to the process; works for other users' processes too.
