@@ -167,6 +167,23 @@ INSTANTIATE_TEST_SUITE_P(Sound, CodedSoundGaps,
                                               std::string(std::get<1>(test.param)).substr(1));
                          });
 
+// A packet of TrueHD lasts 0.8 ms, less than the unit of Matroska.
+TEST(ShortPackets, KeepTheirTimesWhereSeveralFallIntoOneUnit) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  TemporaryFolder folder;
+  const auto times = [](const std::string& path) {
+    return output_of("ffprobe -v error -select_streams a:0 -show_entries packet=pts -of csv=p=0 '" + path +
+                     "'");
+  };
+  for (const char* name : {"in.mkv", "in.ts"}) {
+    ASSERT_TRUE(ffmpeg(rising_video(2) + rising_sound(48000, 2) +
+                       "-c:v libx264 -preset ultrafast -c:a truehd -strict -2 '" + (folder / name) + "'"));
+    ASSERT_TRUE(ffmpeg("-i '" + (folder / name) + "' -c copy '" + (folder / "copied.mkv") + "'"));
+    EXPECT_THAT(copy_in_step(folder / name, folder / "out.mkv"), ::testing::IsEmpty());
+    EXPECT_EQ(times(folder / "out.mkv"), times(folder / "copied.mkv")) << name;
+  }
+}
+
 // Filling this gap would take 15 GiB.
 TEST(SoundGap, OfManyGigabytesEndsTheSoundAndIsNamed) {
   if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";

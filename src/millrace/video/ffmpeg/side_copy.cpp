@@ -311,9 +311,11 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
     copy.last_dts = data.dts;
     return write_in_step(muxer, from, copy, data);
   }
-  // Containers require increasing times.
-  if (copy.last_dts && data.dts <= *copy.last_dts) {
-    data.dts = *copy.last_dts + 1;
+  // Containers require increasing times. Some take equal ones, which packets that are shorter than a unit
+  // need.
+  const bool takes_equal = (muxer.oformat->flags & AVFMT_TS_NONSTRICT) != 0;
+  if (copy.last_dts && data.dts < *copy.last_dts + (takes_equal ? 0 : 1)) {
+    data.dts = *copy.last_dts + (takes_equal ? 0 : 1);
     data.pts = std::max(data.pts, data.dts);
   }
   copy.last_dts = data.dts;
