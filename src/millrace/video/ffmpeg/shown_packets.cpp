@@ -83,7 +83,7 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
   if (seen_++ == 0) {
     const std::int64_t skipped = hidden_samples(*packet).at_start;
     priming_ = skipped > 0 && skipped <= encoder_delay_ &&
-               (skipped == encoder_padding_ || shows_from_zero(*packet, skipped));
+               (!edited_ || skipped == encoder_padding_ || shows_from_zero(*packet, skipped));
     to_hide_ = priming_ ? 0 : skipped;
   }
   if (is_hidden(*packet)) {
