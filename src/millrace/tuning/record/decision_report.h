@@ -11,7 +11,8 @@
 namespace millrace::tuning {
 
 // One line, with times relative to `start`:
-// "   1.240 s  trial      threads=2: 0.812x [0.790, 0.840] of threads=1 in 17 frames, is better beyond doubt"
+// "   1.240 s  trial      threads=2: 0.812x [0.790, 0.840] of threads=1 in 17 frames; it is a close rival,
+// looked at again, and is better beyond doubt"
 [[nodiscard]] std::string describe(const Event& event, const Space& space, double start);
 
 // A cost ratio with its interval, or only a lower bound if the interval is wide: "at least 1.10x".

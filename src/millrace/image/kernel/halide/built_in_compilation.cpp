@@ -19,7 +19,7 @@ Status compile_built_in_kernels(const std::string& folder, std::span<const machi
 
   std::string declarations;
   std::string table;
-  const Status compiled = without_exceptions([&]() -> Status {
+  const Status compiled = without_halide_errors([&]() -> Status {
     for (const machine::Isa isa : isas) {
       const std::string_view isa_name = machine::name_of(isa);
       Halide::Target target = kernel_target(isa);

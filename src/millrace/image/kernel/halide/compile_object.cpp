@@ -10,7 +10,7 @@
 namespace millrace::image {
 
 Result<std::vector<std::byte>> compile_object(const KernelSpec& spec, machine::Isa isa) {
-  return without_exceptions([&]() -> Result<std::vector<std::byte>> {
+  return without_halide_errors([&]() -> Result<std::vector<std::byte>> {
     // A kernel that checks its arguments would call Halide's runtime.
     const Halide::Target target = without_checks(kernel_target(isa)).with_feature(Halide::Target::NoRuntime);
     BuiltKernel built = build_kernel(spec, target);

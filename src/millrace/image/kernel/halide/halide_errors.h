@@ -1,6 +1,6 @@
 // Turns what Halide throws into Errors:
 //
-//   return without_exceptions([&]() -> Result<Object> { return compiled(pipeline); });
+//   return without_halide_errors([&]() -> Result<Object> { return compiled(pipeline); });
 //
 // Halide's exceptions are no std::exception, so that a program that catches only those is aborted.
 #pragma once
@@ -31,7 +31,9 @@ namespace millrace::image {
   return line;
 }
 
-template <class Compile> [[nodiscard]] std::invoke_result_t<Compile&> without_exceptions(Compile&& compile) {
+// The without_exceptions() of base does not catch what Halide throws, and keeps messages of several lines.
+template <class Compile>
+[[nodiscard]] std::invoke_result_t<Compile&> without_halide_errors(Compile&& compile) {
   try {
     return compile();
   } catch (const Halide::Error& error) {

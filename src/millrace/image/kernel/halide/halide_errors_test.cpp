@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string message_of(const std::function<void()>& compile) {
-  const Status done = without_exceptions([&]() -> Status {
+  const Status done = without_halide_errors([&]() -> Status {
     compile();
     return {};
   });
