@@ -1,4 +1,5 @@
-// Transport streams that were joined by `cat` lose no frame, and what is missing in the middle is noticed.
+// Transport streams that were joined, by `cat` or a playlist, lose no frame, and what is missing in the
+// middle is noticed.
 #include "millrace/video/video_testing.h"
 
 #include <array>
@@ -24,6 +25,14 @@ struct TransportKind {
   const char* encode;
   std::ptrdiff_t packet;  // bytes
 };
+
+// Of the transport packet at this position.
+int pid_at(const Bytes& bytes, std::ptrdiff_t at) {
+  const auto byte = [&](std::ptrdiff_t i) {
+    return static_cast<unsigned char>(bytes.at(static_cast<std::size_t>(at + i)));
+  };
+  return (byte(1) & 0x1f) << 8 | byte(2);
+}
 
 class JoinedTransport : public ::testing::TestWithParam<TransportKind> {
  protected:
@@ -58,7 +67,10 @@ class JoinedTransport : public ::testing::TestWithParam<TransportKind> {
   // Reads a damaged file. Every frame must be one of the originals, in order. Returns their number.
   std::size_t read_damaged(const Bytes& bytes, Losses& losses) {
     write_file(folder_ / "damaged.ts", bytes);
-    auto reader = open_reader(folder_ / "damaged.ts", {.on_damage = OnDamage::skip});
+    return read_damaged(folder_ / "damaged.ts", losses);
+  }
+  std::size_t read_damaged(const std::string& path, Losses& losses) {
+    auto reader = open_reader(path, {.on_damage = OnDamage::skip});
     EXPECT_TRUE(reader) << reader.error().message;
     if (!reader) return 0;
     const Delivered delivered = read_all(**reader);
@@ -74,6 +86,16 @@ class JoinedTransport : public ::testing::TestWithParam<TransportKind> {
     return delivered.frames.size();
   }
 
+  void write_playlist(const std::vector<Bytes>& parts) {
+    std::string text = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-PLAYLIST-TYPE:VOD\n";
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      write_file(folder_ / fmt::format("part{}.ts", i), parts[i]);
+      text += fmt::format("{}#EXTINF:1,\npart{}.ts\n", i == 0 ? "" : "#EXT-X-DISCONTINUITY\n", i);
+    }
+    text += "#EXT-X-ENDLIST\n";
+    write_file(folder_ / "parts.m3u8", Bytes(text.begin(), text.end()));
+  }
+
   [[nodiscard]] Bytes joined() const {
     Bytes all;
     for (const Bytes& part : parts_)
@@ -85,6 +107,8 @@ class JoinedTransport : public ::testing::TestWithParam<TransportKind> {
   std::vector<Bytes> parts_;
   std::vector<Frame> frames_;
 };
+
+class NamedTransport : public JoinedTransport {};  // by a playlist
 
 TEST_P(JoinedTransport, GivesEachFrameOfItsParts) {
   write_file(folder_ / "all.ts", joined());
@@ -113,7 +137,7 @@ TEST_P(JoinedTransport, WithoutSomePicturesInTheMiddleIsNoticed) {
     const auto byte = [&](std::ptrdiff_t i) {
       return static_cast<unsigned char>(all[static_cast<std::size_t>(at + size - 188 + i)]);
     };
-    if (((byte(1) & 0x1f) << 8 | byte(2)) != video || (byte(3) & 0x10U) == 0) continue;
+    if (pid_at(all, at + size - 188) != video || (byte(3) & 0x10U) == 0) continue;
     if ((byte(1) & 0x40U) != 0) pictures.push_back({at, packets});
     ++packets;
   }
@@ -147,14 +171,53 @@ TEST_P(JoinedTransport, WithoutSomeBytesInTheMiddleGivesNoWrongFrame) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, JoinedTransport,
-    ::testing::Values(
-        TransportKind{"h264", "-c:v libx264 -g 12 -bf 2", 188},
-        TransportKind{"h264_m2ts", "-c:v libx264 -g 12 -bf 2 -mpegts_m2ts_mode 1", 192},
-        TransportKind{"hevc", "-c:v libx265 -preset ultrafast -x265-params log-level=none:keyint=12", 188},
-        TransportKind{"mpeg2", "-c:v mpeg2video -g 12", 188}),
-    [](const auto& test) { return std::string(test.param.title); });
+TEST_P(NamedTransport, GivesEachFrameOfItsParts) {
+  write_playlist(parts_);
+  expect_all(folder_ / "parts.m3u8");
+}
+
+// One stream in pieces that begin anywhere, and one of them is missing.
+TEST_P(NamedTransport, WithoutAPieceGivesNoWrongFrame) {
+  const Bytes all = parts_[1];
+  frames_.erase(frames_.begin(), frames_.begin() + 24);
+  frames_.resize(35);
+  std::mt19937_64 random(7);
+  const std::ptrdiff_t packets = std::ssize(all) / 188;
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE(round);
+    const std::ptrdiff_t from = packets / 4 + static_cast<std::ptrdiff_t>(random() % 20);
+    const std::ptrdiff_t to = from + 17 + static_cast<std::ptrdiff_t>(random() % 30);
+    std::ptrdiff_t of_video = 0;
+    for (std::ptrdiff_t i = from; i < to; ++i)
+      of_video += pid_at(all, i * 188) == 0x100 ? 1 : 0;
+    if (of_video % 16 == 0) continue;  // cannot be noticed
+    write_playlist({Bytes(all.begin(), all.begin() + from * 188), Bytes(all.begin() + to * 188, all.end())});
+    Losses losses;
+    EXPECT_LT(read_damaged(folder_ / "parts.m3u8", losses), frames_.size());
+  }
+}
+
+TEST_P(NamedTransport, WithoutTheEndOfAPartGivesNoWrongFrame) {
+  for (const std::ptrdiff_t missing : {100, 188, 1000, 2000}) {
+    SCOPED_TRACE(missing);
+    std::vector<Bytes> parts = parts_;
+    parts[0].resize(parts[0].size() - static_cast<std::size_t>(missing));
+    write_playlist(parts);
+    Losses losses;
+    read_damaged(folder_ / "parts.m3u8", losses);
+  }
+}
+
+constexpr TransportKind h264{"h264", "-c:v libx264 -g 12 -bf 2", 188};
+constexpr TransportKind hevc{"hevc", "-c:v libx265 -preset ultrafast -x265-params log-level=none:keyint=12",
+                             188};
+constexpr TransportKind mpeg2{"mpeg2", "-c:v mpeg2video -g 12", 188};
+constexpr TransportKind h264_m2ts{"h264_m2ts", "-c:v libx264 -g 12 -bf 2 -mpegts_m2ts_mode 1", 192};
+
+std::string title(const ::testing::TestParamInfo<TransportKind>& kind) { return kind.param.title; }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, JoinedTransport, ::testing::Values(h264, h264_m2ts, hevc, mpeg2), &title);
+INSTANTIATE_TEST_SUITE_P(Kinds, NamedTransport, ::testing::Values(h264, hevc, mpeg2), &title);
 
 }  // namespace
 }  // namespace millrace::video

@@ -227,6 +227,8 @@ void Demuxer::forget_place(std::int64_t time) {
   unplaced_.clear();
   unplaced_end_ = 0;
   joints_.clear();
+  until_key_ = 0;
+  next_is_doubtful_ = false;
   clock_.forget_places();
   [[maybe_unused]] const auto of_indices = messages_.take();
   last_dts_.reset();
@@ -375,6 +377,7 @@ void Demuxer::read_ahead() {
 
 // FFmpeg's demuxer flags the last picture of a part as damaged if another part follows it.
 void Demuxer::heed_flags(Read& read) {
+  if (std::string_view(container_->iformat->name).starts_with("hls")) return heed_flags_of_parts(read);
   const AVPacket& packet = *read.packet;
   // Some programs put a few bytes before each packet of a transport stream.
   constexpr std::int64_t before_packet = 16;
@@ -395,6 +398,24 @@ void Demuxer::heed_flags(Read& read) {
     read.damage = "the data is incomplete";
   else if (std::ranges::find(joints_, *joint) == joints_.end() && packet.pos + before_packet < *joint)
     joints_.push_back(*joint);
+}
+
+// The parts are files that a playlist names. Their packets have no position by which they could be told
+// apart. Due to its parser, FFmpeg may flag the picture before the one at the end of a part.
+void Demuxer::heed_flags_of_parts(Read& read) {
+  const AVPacket& packet = *read.packet;
+  if (std::exchange(next_is_doubtful_, false)) read.damage = "the data is incomplete";
+  if ((packet.flags & AV_PKT_FLAG_KEY) != 0)
+    until_key_ = 0;
+  else if (until_key_ > 0 && --until_key_ == 0 && !read.gap)
+    read.gap = "the data is incomplete";  // not the beginning of another video: pictures are missing
+  if ((packet.flags & AV_PKT_FLAG_CORRUPT) == 0) return;
+  if (!named_.lack_data()) {
+    until_key_ = 2;
+    return;
+  }
+  read.damage = "the data is incomplete";
+  next_is_doubtful_ = true;
 }
 
 // Replaces FFmpeg's result of reading a packet if its code is misleading. Sets unreadable_ if no program

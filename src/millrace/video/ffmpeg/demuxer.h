@@ -93,6 +93,7 @@ class Demuxer {
   [[nodiscard]] std::optional<std::string> message_before(std::optional<std::int64_t> position);
   void check_checksums(Read& read);
   void heed_flags(Read& read);
+  void heed_flags_of_parts(Read& read);
 
   std::string name_;
   FfmpegMessages messages_;  // before the container, which logs until it is closed
@@ -118,6 +119,8 @@ class Demuxer {
   std::deque<FfmpegPtr<AVPacket>> unplaced_;    // read, but not yet placed on the continuous clock
   int unplaced_end_ = 0;                        // FFmpeg's code for the end of reading
   std::vector<std::int64_t> joints_;            // positions at which a whole part begins, not yet reached
+  int until_key_ = 0;                           // a keyframe must be among so many packets (HLS)
+  bool next_is_doubtful_ = false;               // something may be missing in the next packet (HLS)
   std::deque<Read> ahead_;                      // read, but not yet delivered
   std::vector<FfmpegMessages::Message> heard_;  // about positions whose packets are not read yet
   std::optional<std::uint64_t> expected_size_;  // file size stated in the file itself

@@ -35,6 +35,10 @@ int InputBridge::read(void* opaque, std::uint8_t* buffer, int size) {
   return *count == 0 ? AVERROR_EOF : static_cast<int>(*count);
 }
 
+bool InputBridge::lacks_data() const {
+  return joints_.is_damaged(static_cast<std::int64_t>(file_->size().value_or(0)));
+}
+
 std::int64_t InputBridge::seek(void* opaque, std::int64_t offset, int whence) {
   InputFile& file = *static_cast<InputBridge*>(opaque)->file_;
   const auto size = static_cast<std::int64_t>(file.size().value_or(0));

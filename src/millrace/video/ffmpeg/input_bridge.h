@@ -28,6 +28,7 @@ class InputBridge {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   // Of the bytes read so far.
   [[nodiscard]] const TransportJoints& joints() const { return joints_; }
+  [[nodiscard]] bool lacks_data() const;
 
  private:
   static int read(void* opaque, std::uint8_t* buffer, int size);

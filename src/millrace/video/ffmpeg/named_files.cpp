@@ -88,6 +88,11 @@ std::optional<Error> NamedFiles::error() const {
   return std::nullopt;
 }
 
+bool NamedFiles::lack_data() const {
+  return closed_one_lacks_data_ ||
+         std::ranges::any_of(opened_, [](const auto& each) { return each->lacks_data(); });
+}
+
 int NamedFiles::is_stopped(void* self) { return static_cast<NamedFiles*>(self)->file_.is_stopped() ? 1 : 0; }
 
 int NamedFiles::open(AVFormatContext* context, AVIOContext** io, const char* url, int flags, AVDictionary**) {
@@ -112,6 +117,7 @@ int NamedFiles::close(AVFormatContext* context, AVIOContext* io) {
   std::erase_if(self.opened_, [&](const auto& each) {
     if (each->io() != io) return false;
     if (each->error() && !self.error_) self.error_ = each->error();
+    self.closed_one_lacks_data_ = self.closed_one_lacks_data_ || each->lacks_data();
     return true;
   });
   return 0;

@@ -44,6 +44,9 @@ class NamedFiles {
   void guard(AVFormatContext& context, FfmpegPtr<AVDictionary>& options);
   // FFmpeg opens all playlists for the header. Afterwards it reads one again only in place of the old one.
   void end_header() { in_header_ = false; }
+  // Whether something is missing in one of the transport streams that a playlist names, as far as they were
+  // read. FFmpeg reads them as one stream, so it also takes the joints between whole ones for damage.
+  [[nodiscard]] bool lack_data() const;
   // The first file that was refused, or could not be opened or read.
   [[nodiscard]] std::optional<Error> error() const;
 
@@ -61,6 +64,7 @@ class NamedFiles {
   std::size_t files_ = 0;  // opened for the header
   std::size_t bytes_ = 0;  // memory that the playlists of the header need
   std::vector<std::unique_ptr<InputBridge>> opened_;
+  bool closed_one_lacks_data_ = false;
   std::optional<Error> error_;
 };
 

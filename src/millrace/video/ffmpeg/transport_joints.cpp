@@ -98,11 +98,12 @@ void TransportJoints::see_packet(std::int64_t position, std::span<const std::uin
   if (broken) note({.at = position, .pid = pid, .picture = begins ? position : stream.begin});
   if (!has_content || field > bare_packet - 5) return;
 
+  if (stream.number < 0) stream.begins_inside = !begins;
   const int number = packet[3] & 0xf;
   const bool told = has_field && field > 0 && (packet[5] & 0x80U) != 0;
   const bool follows = stream.number < 0 || told || number == (stream.number + 1) % 16;
-  const bool ended = stream.whole && (stream.remaining ? *stream.remaining == 0 : stream.padded);
-  if (!follows) note({.at = position, .pid = pid, .joint = begins && ended, .picture = stream.begin});
+  if (!follows)
+    note({.at = position, .pid = pid, .joint = begins && stream.has_ended(), .picture = stream.begin});
   stream.number = number;
 
   const std::span<const std::uint8_t> content = packet.subspan(has_field ? 5 + field : 4);
@@ -110,6 +111,7 @@ void TransportJoints::see_packet(std::int64_t position, std::span<const std::uin
   if (begins) {
     stream.begin = position;
     stream.whole = content.size() >= 6 && content[0] == 0 && content[1] == 0 && content[2] == 1;
+    stream.has_pictures = stream.has_pictures || stream.whole;
     stream.remaining.reset();
     if (const int size = stream.whole ? content[4] << 8 | content[5] : 0; size > 0)
       stream.remaining = size + 6;
@@ -133,6 +135,21 @@ void TransportJoints::note_lost_packets(std::int64_t position) {
   note({.at = position, .pid = any_pid});
   for (const auto& [pid, stream] : streams_)
     note({.at = position, .pid = pid, .picture = stream.begin});
+}
+
+bool TransportJoints::is_damaged(std::int64_t size) const {
+  if (!found_) return !waiting_.empty() && waiting_.front() == sync_byte;  // too short to tell
+  const auto tables = [&](int pid) {
+    const auto stream = streams_.find(pid);
+    return stream != streams_.end() && !stream->second.has_pictures;
+  };
+  if (std::ranges::any_of(jumps_, [&](const Jump& jump) { return !jump.joint && !tables(jump.pid); }))
+    return true;
+  if (std::ranges::any_of(streams_, [](const auto& each) { return each.second.begins_inside; })) return true;
+  if (position_ + std::ssize(waiting_) < size) return false;
+  return !waiting_.empty() || std::ranges::any_of(streams_, [](const auto& each) {
+    return each.second.has_pictures && !each.second.has_ended();
+  });
 }
 
 bool TransportJoints::lacks_data(int pid, std::int64_t position) const {

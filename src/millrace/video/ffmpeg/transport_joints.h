@@ -29,13 +29,22 @@ class TransportJoints {
   // Whether something is missing in the stream's picture that begins at this position, or right after it.
   [[nodiscard]] bool lacks_data(int pid, std::int64_t position) const;
 
+  // Whether the file is a transport stream and something is missing in what was read of it. Its first
+  // pictures must be whole, and if all `size` bytes were read, also its last ones.
+  [[nodiscard]] bool is_damaged(std::int64_t size) const;
+
  private:
   struct Stream {
+    bool has_pictures = false;     // or sound, as opposed to tables
+    bool begins_inside = false;    // its first packet continues a picture
     int number = -1;               // of its last packet
     std::int64_t begin = -1;       // position of its last picture
     bool whole = false;            // all packets of the picture so far have been seen
     bool padded = false;           // its last packet was
     std::optional<int> remaining;  // bytes, if the picture's size is stated
+
+    // Whether its last picture is whole and complete.
+    [[nodiscard]] bool has_ended() const { return whole && (remaining ? *remaining == 0 : padded); }
   };
   struct Jump {
     std::int64_t at = 0;
