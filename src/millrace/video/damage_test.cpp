@@ -469,6 +469,39 @@ TEST(Ffv1Damage, OfTheFirstPictureIsNoticed) {
   EXPECT_THAT(delivered.error->message, HasSubstr("frame 0: is damaged or truncated: the checksum is wrong"));
 }
 
+// FFmpeg takes every picture for a keyframe where an AVI file's index does not say otherwise.
+TEST(Ffv1Damage, GoesOnBehindItWithTheNextKeyFrameWhateverTheIndexSays) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  TemporaryFolder folder;
+  const std::string path = folder / "a.avi";
+  ASSERT_TRUE(
+      ffmpeg(fmt::format("-f lavfi -i testsrc2=s=96x80:r=25:d=1.2,noise=alls=40:allf=t -c:v ffv1 -level 3 "
+                         "-slicecrc 1 -g 10 '{}'",
+                         path)));
+  const std::vector<char> bytes = file_bytes(path);
+  const Delivered whole = read_all(path);
+  ASSERT_EQ(whole.frames.size(), 30U);
+  const std::size_t index = std::string_view(bytes.data(), bytes.size()).find("idx1");
+  ASSERT_NE(index, std::string_view::npos);
+  std::istringstream positions(
+      output_of("ffprobe -v error -show_entries packet=pos -of default=nk=1:nw=1 '" + path + "' </dev/null"));
+  std::vector<std::size_t> begins(30);
+  for (std::size_t& begin : begins)
+    positions >> begin;
+  for (std::size_t damaged = 10; damaged < 20; ++damaged) {
+    SCOPED_TRACE(damaged);
+    std::vector<char> without_index(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(index));
+    without_index[begins[damaged] + 200] ^= 1;
+    write_file(path, without_index);
+    Losses losses;
+    const Delivered skipped = read_with(path, {.on_damage = OnDamage::skip}, losses);
+    EXPECT_EQ(losses.damaged, 20 - damaged);
+    ASSERT_EQ(skipped.frames.size(), 10 + damaged);
+    for (std::size_t i = 0; i < skipped.frames.size(); ++i)
+      ASSERT_TRUE(same_samples(skipped.frames[i], whole.frames[i < damaged ? i : i + 20 - damaged])) << i;
+  }
+}
+
 TEST(MatroskaDamage, ThatOnlyTheContainerNoticesIsAnError) {
   if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
   TemporaryFolder folder;

@@ -2,7 +2,7 @@
 
 #include "millrace/video/coded/loop_count.h"
 #include "millrace/video/ffmpeg/entry_packets.h"
-#include "millrace/video/ffmpeg/ffv1_checksum.h"
+#include "millrace/video/ffmpeg/ffv1_packet.h"
 #include "millrace/video/ffmpeg/matroska_size.h"
 
 #include <algorithm>
@@ -369,8 +369,13 @@ void Demuxer::read_ahead() {
     if (placed) bytes_read_ = packet->pos + packet->size;
     next.packet = std::move(packet);
     heed_flags(next);
-    if (!has_checksums_ && stream_->codecpar->codec_id == AV_CODEC_ID_FFV1)
-      has_checksums_ = ffv1_checksums_hold({next.packet->data, static_cast<std::size_t>(next.packet->size)});
+    if (stream_->codecpar->codec_id == AV_CODEC_ID_FFV1) {
+      const std::span<const std::uint8_t> bytes{next.packet->data,
+                                                static_cast<std::size_t>(next.packet->size)};
+      has_checksums_ = has_checksums_ || ffv1_checksums_hold(bytes);
+      next.packet->flags &= ~AV_PKT_FLAG_KEY;
+      if (ffv1_is_key(bytes)) next.packet->flags |= AV_PKT_FLAG_KEY;
+    }
   }
   ahead_.push_back(std::move(next));
 }

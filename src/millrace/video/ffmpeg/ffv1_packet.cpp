@@ -1,4 +1,4 @@
-#include "millrace/video/ffmpeg/ffv1_checksum.h"
+#include "millrace/video/ffmpeg/ffv1_packet.h"
 
 extern "C" {
 #include <libavutil/crc.h>
@@ -22,6 +22,13 @@ bool ffv1_checksums_hold(std::span<const std::uint8_t> packet) {
     packet = packet.first(packet.size() - slice);
   }
   return true;
+}
+
+bool ffv1_is_key(std::span<const std::uint8_t> packet) {
+  // The first bit of the range coder (3.8.1), with its initial state of 128: set if the first two bytes are
+  // at least 0xFF00 - 0xFF00 * 128 / 256.
+  constexpr int bound = 0x7f80;
+  return packet.size() >= 2 && (packet[0] << 8 | packet[1]) >= bound;
 }
 
 }  // namespace millrace::video
