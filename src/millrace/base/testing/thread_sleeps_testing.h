@@ -62,4 +62,17 @@ template <class Selects> [[nodiscard]] bool come_to_rest(const Selects& selects)
   });
 }
 
+// Waits until the threads of a process have fallen asleep so many times more. A loop that waits for events
+// does so in each of its rounds.
+[[nodiscard]] inline bool sleeps_again(pid_t process, int times) {
+  const auto count = [process] {
+    std::int64_t sum = 0;
+    for (const auto& [number, thread] : thread_sleeps(process))
+      sum += thread.count;
+    return sum;
+  };
+  const std::int64_t before = count();
+  return eventually([&] { return count() >= before + times; });
+}
+
 }  // namespace millrace

@@ -2,6 +2,7 @@
 #include "millrace/base/file/system_file.h"
 #include "millrace/base/testing/release_only_testing.h"
 #include "millrace/base/testing/temporary_folder_testing.h"
+#include "millrace/base/testing/thread_sleeps_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/placement/apply/guardian.h"
@@ -36,6 +37,15 @@ namespace {
 
 using machine::CpuSet;
 using testing::HasSubstr;
+
+// Rounds in which a run observes its program.
+constexpr int several_rounds = 5;
+
+// As threads are once a run that gives them this class has seen them.
+bool is_in_class_batch(pid_t thread) {
+  const auto attributes = machine::scheduling_attributes(thread);
+  return attributes && attributes->scheduling_class == machine::SchedulingClass::batch;
+}
 
 CpuSet allowed() { return machine::current_thread_affinity().value(); }
 
@@ -190,11 +200,17 @@ TEST_P(EveryWay, ThreadsThatOutnumberPusAreFreeToGoWhereTheyLike) {
 
 TEST_P(EveryWay, CrowdsTellHowManyThreadsThereWereAndHowLong) {
   const std::int64_t begun_ns = now_ns();
-  TestProcess process(fixed(MaskPolicy::none, way(), {program("threads"), "4", "60"}));
+  RunSettings settings = fixed(MaskPolicy::none, way(), {program("threads"), "4", "60"});
+  settings.scheduling_class = machine::SchedulingClass::batch;  // which threads have once they are seen
+  TestProcess process(settings);
   ASSERT_TRUE(process.wait_for_output("thread 3"));
   const std::int64_t all_there_ns = now_ns();
-  // With polling it takes a while until births are seen.
-  usleep(way() == BirthWay::ptrace ? 50'000 : 400'000);
+  ASSERT_TRUE(eventually([&] {
+    const auto threads = list_threads(process.program());
+    return threads.size() == 5 && std::ranges::all_of(threads, is_in_class_batch);
+  }));
+  // The last one is counted by the next round at the latest.
+  EXPECT_TRUE(sleeps_again(process.process(), 2));
   const double together = seconds(now_ns() - all_there_ns);
   kill(process.program(), SIGTERM);
   const TestRun run = process.finish();
@@ -283,13 +299,14 @@ TEST_P(EveryWay, SignalsSentToItReachTheProgram) {
 
 TEST_P(EveryWay, ProgramsAreStoppedAndContinuedByOthers) {
   TestProcess run(fixed(MaskPolicy::one_to_one, way(), {program("signals"), "stop"}));
+  // Before that, a tracer stops it as well.
+  ASSERT_TRUE(run.wait_for_output("ready"));
   const pid_t process = run.program();
   ASSERT_NE(process, 0);
   EXPECT_TRUE(eventually([process] {
     const auto stat = read_task_stat(process, process);
     return stat && (stat->state == 'T' || stat->state == 't');
   }));
-  usleep(50'000);
   kill(process, SIGCONT);
   EXPECT_EQ(run.finish().status, 6);
 }
@@ -1029,16 +1046,13 @@ TEST(RunProgram, AttachedUnderNohupItDoesNotEndWithTheTerminal) {
   settings.ignored_signals = IgnoredSignals::now();
   TestProcess run(settings);
   std::signal(SIGHUP, SIG_DFL);
-  const auto batch = [program] {
-    return machine::scheduling_attributes(program)->scheduling_class == machine::SchedulingClass::batch;
-  };
-  ASSERT_TRUE(eventually(batch));
+  ASSERT_TRUE(eventually([program] { return is_in_class_batch(program); }));
   kill(run.process(), SIGHUP);
-  usleep(200'000);
-  EXPECT_TRUE(batch());
+  EXPECT_TRUE(sleeps_again(run.process(), several_rounds));
+  EXPECT_TRUE(is_in_class_batch(program));
   kill(run.process(), SIGTERM);
   EXPECT_EQ(run.finish().status, 0);
-  EXPECT_FALSE(batch());
+  EXPECT_FALSE(is_in_class_batch(program));
   kill(program, SIGKILL);
   waitpid(program, nullptr, 0);
 }
@@ -1066,7 +1080,7 @@ TEST(RunProgram, IsNotTracedAnyMoreOnceBirthsHaveCeased) {
   }));
   EXPECT_EQ(list_threads(program).size(), 4U);
   // Lets births since then be found, if there are any.
-  usleep(300'000);
+  EXPECT_TRUE(sleeps_again(run.process(), several_rounds));
   kill(run.process(), SIGTERM);
   const TestRun ended = run.finish();
   EXPECT_EQ(ended.status, 128 + SIGTERM);
@@ -1108,13 +1122,10 @@ TEST(RunProgram, AttachedItGoesOnWhenItTracesNoMore) {
   settings.scheduling_class = machine::SchedulingClass::batch;
   settings.hand_over_ns = 50'000'000;
   TestProcess run(settings);
-  const auto batch = [program] {
-    return machine::scheduling_attributes(program)->scheduling_class == machine::SchedulingClass::batch;
-  };
-  ASSERT_TRUE(eventually(batch));
-  ASSERT_TRUE(eventually([&] { return tracer_of(program) == 0; }));
-  usleep(300'000);
-  EXPECT_TRUE(batch());
+  ASSERT_TRUE(eventually([program] { return is_in_class_batch(program); }));
+  ASSERT_TRUE(eventually([program] { return tracer_of(program) == 0; }));
+  EXPECT_TRUE(sleeps_again(run.process(), several_rounds));
+  EXPECT_TRUE(is_in_class_batch(program));
   kill(program, SIGKILL);
   waitpid(program, nullptr, 0);
   const TestRun ended = run.finish();

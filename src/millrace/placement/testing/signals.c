@@ -4,7 +4,7 @@
  *   catch   prints "ready", waits for SIGTERM, says so and exits with 5
  *   count   prints "ready", and "caught N" for each SIGUSR1; exits with the count on SIGTERM
  *   value   prints "ready", and the value of a real-time signal
- *   stop    stops itself, and exits with 6 when continued
+ *   stop    prints "ready", stops itself, and exits with 6 when continued
  *   suspend group|self|stop  prints "ready", stops its process group, or itself as editors do; then exits with 6
  *   size N  prints "ready"; exits with 0 if its standard error has N columns after SIGWINCH, else with 3
  *   nested  ends its main thread while another thread goes on to exit with 8 */
@@ -79,6 +79,8 @@ int main(int count, char** arguments) {
     return 0;
   }
   if (strcmp(mode, "stop") == 0) {
+    puts("ready");
+    fflush(stdout);
     raise(SIGSTOP);
     return 6;
   }
