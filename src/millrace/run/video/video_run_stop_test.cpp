@@ -1,8 +1,8 @@
 #include "millrace/base/descriptor/descriptor.h"
+#include "millrace/base/testing/eventually_testing.h"
 #include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/run/video/video_run_testing.h"
 
-#include <chrono>
 #include <fcntl.h>
 #include <future>
 #include <thread>
@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 namespace millrace::run {
@@ -110,15 +111,19 @@ TEST_P(VideoRunToASleeper, EndsWhenItIsStopped) {
   const auto sleeper = Descriptor::owned(open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   ASSERT_TRUE(sleeper.is_open());
   video::FrameFormat format = small_gray;
-  format.width = 640;
-  format.height = 480;
+  format.width = 1280;  // a frame is larger than the largest pipe that the writer makes
+  format.height = 960;
   Counting frames(1 << 30, format);
   VideoRun run(*context_, source_of(frames, std::nullopt, format), file_sink(pipe),
                {.pipeline = parsed("blur"), .keep_part = GetParam()});
   const std::jthread stopper([&](const std::stop_token& over) {
-    while (frames.given() < 3 && !over.stop_requested())
-      std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until the pipe is full
+    // Until the first frame is written in part.
+    const auto held = [&] {
+      int bytes = 0;
+      return ioctl(sleeper.get(), FIONREAD, &bytes) == 0 ? bytes : 0;
+    };
+    constexpr int more_than_header = 4096;
+    static_cast<void>(eventually([&] { return held() >= more_than_header || over.stop_requested(); }));
     run.stop();
   });
   const Status done = run.run();
