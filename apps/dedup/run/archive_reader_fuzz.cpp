@@ -132,9 +132,10 @@ struct Tried {
 };
 
 // Like unpack(), but on this thread, because threads would take most of the time. Calls `on_part` with each
-// restored record. Returns false at the first that cannot be restored, or if the end is wrong.
+// restored record. Returns false at the first that cannot be restored, or if the end is wrong. `wait`: lets
+// records wait for old copies.
 template <class OnPart>
-bool restored(const Bytes& archive, bool from_archive, MemoryFile& output, const OnPart& on_part) {
+bool restored(const Bytes& archive, bool from_archive, bool wait, MemoryFile& output, const OnPart& on_part) {
   MemorySource source(archive);
   MemoryFile file(archive);
   constexpr std::size_t read_ahead = 50;  // so that records begin and end anywhere in the buffer
@@ -150,15 +151,17 @@ bool restored(const Bytes& archive, bool from_archive, MemoryFile& output, const
     if (!*record) break;
     const auto part = restorer.restore(**record);
     if (!part || !restorer.write(*part)) return false;
+    if (!wait && !restorer.finish()) return false;
     on_part(**record, reader.archive_size());
   }
+  if (!restorer.finish()) return false;
   if (reader.archive_size() != archive.size() || restorer.stream_size() != output.bytes.size()) std::abort();
   return restorer.check(reader.end()).has_value();
 }
 
-Tried tried(const Bytes& archive, bool from_archive) {
+Tried tried(const Bytes& archive, bool from_archive, bool wait = false) {
   MemoryFile output;
-  const bool sound = restored(archive, from_archive, output, [](const auto&...) {});
+  const bool sound = restored(archive, from_archive, wait, output, [](const auto&...) {});
   return {sound, std::move(output.bytes)};
 }
 
@@ -171,7 +174,7 @@ Bytes completed(const Bytes& archive) {
   std::uint64_t copies = 0;
   std::uint64_t literals = 0;
   // From the archive alone, because the written stream allows more to be restored.
-  restored(archive, true, output, [&](const StoredRecord& record, std::uint64_t behind) {
+  restored(archive, true, false, output, [&](const StoredRecord& record, std::uint64_t behind) {
     index.push_back({record.stream_offset, record.archive_offset});
     if (const auto* segment = std::get_if<SegmentHeader>(&record.header)) {
       copies += segment->copies;
@@ -210,5 +213,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Both ways to resolve references must give the same result.
   if (!by_archive.sound || !by_output.sound || by_archive.restored != by_output.restored) std::abort();
   if (part.restored != by_output.restored) std::abort();
+  // Copies of copies may be refused while records wait. Nothing else is.
+  const Tried waited = tried(whole, true, true);
+  if (waited.sound && waited.restored != by_output.restored) std::abort();
   return 0;
 }

@@ -9,97 +9,108 @@
 
 namespace millrace::dedup {
 
+namespace {
+
+// Fewer bytes would restore the same record too often.
+constexpr std::size_t least_waiting_memory = std::size_t{1} << 20;
+// Of an entry in a queue and its allocation.
+constexpr std::size_t memory_beside_content = 160;
+
+}  // namespace
+
 Restorer::Restorer(std::string name, std::uint32_t largest_content, RandomBytes* restored,
-                   RandomBytes* archive, ByteSink& sink, std::size_t kept_bytes)
-    : name_(std::move(name)), buffers_(largest_content, RecordStore::least_kept_bytes),
-      most_recent_(kept_bytes / largest_content), restored_(restored),
-      store_(archive && !restored
-                 ? std::make_unique<RecordStore>(*archive, name_, largest_content, kept_bytes)
-                 : nullptr),
-      sink_(&sink) {}
+                   RandomBytes* archive, ByteSink& sink, std::size_t kept_bytes, std::stop_token stop)
+    : name_(std::move(name)), largest_content_(largest_content),
+      buffers_(largest_content, RecordStore::least_kept_bytes), most_recent_(kept_bytes / largest_content),
+      most_waiting_memory_(std::max(kept_bytes / 2, least_waiting_memory)), old_copies_(stop),
+      restored_(restored),
+      store_(archive && !restored ? std::make_unique<RecordStore>(*archive, name_, largest_content,
+                                                                  kept_bytes - kept_bytes / 2)
+                                  : nullptr),
+      sink_(&sink), stop_(std::move(stop)) {}
 
 Result<Restored> Restorer::restore(const StoredRecord& record) {
-  const auto refused = [&](const std::string& what) {
-    return damaged(name_, record.archive_offset, record.number, what);
-  };
+  const OldCopies::Record position{record.number, record.archive_offset};
   if (const auto* segment = std::get_if<SegmentHeader>(&record.header)) {
-    Restored::Segment part{.header = *segment,
-                           .literals = {},
-                           .recipe = std::vector<std::byte>(segment->recipe_size),
-                           .number = record.number,
-                           .archive_offset = record.archive_offset};
+    Restored::Segment part{
+        .header = *segment, .literals = {}, .recipe = std::vector<std::byte>(segment->recipe_size)};
     auto memory = buffers_.get();
     const std::span<std::byte> literals(memory.get(), segment->literal_size);
     if (Status done = restore_segment(*segment, record.payload, part.recipe, literals); !done)
-      return refused(done.error().message);
+      return refused(position, done.error().message);
     part.literals = {std::move(memory), literals};
-    return Restored{std::move(part)};
+    return Restored{std::move(part), position};
   }
   if (const auto* data = std::get_if<DataHeader>(&record.header)) {
     auto memory = buffers_.get();
     const std::span<std::byte> content(memory.get(), data->content_size);
     if (Status done = decompress(data->method, record.payload, content); !done)
-      return refused(done.error().message);
-    return Restored{Restored::Data{{std::move(memory), content}}};
+      return refused(position, done.error().message);
+    return Restored{Restored::Data{{std::move(memory), content}}, position};
   }
-  const auto& reference = std::get<ReferenceHeader>(record.header);
-  if (restored_) return Restored{Restored::Reference{reference, nullptr}};
-  auto content = store_->content_at(reference.archive_offset, reference.stream_offset, record.number);
-  if (!content) return std::unexpected(content.error());
-  if ((*content)->new_bytes(reference.begin, reference.length).size() < reference.length)
-    return refused("it refers to more bytes than the other record has");
-  return Restored{Restored::Reference{reference, std::move(*content)}};
+  return Restored{Restored::Reference{std::get<ReferenceHeader>(record.header)}, position};
 }
 
 Status Restorer::write(const Restored& part) {
-  if (const auto* segment = std::get_if<Restored::Segment>(&part.part)) return write(*segment);
-  if (const auto* reference = std::get_if<Restored::Reference>(&part.part)) return write(*reference);
-  ++data_records_;
-  return put(std::get<Restored::Data>(part.part).content.bytes);
+  Status written = std::visit([&](const auto& record) { return write(record, part.record); }, part.part);
+  if (!written) old_copies_.forget_from(stream_size_);  // their memory is gone
+  return written;
 }
 
-Status Restorer::write(const Restored::Reference& reference) {
+Status Restorer::write(const Restored::Data& data, const OldCopies::Record& record) {
+  if (store_) origins_.push_back({stream_size_, record.archive_offset});
+  ++data_records_;
+  return append(data.content, largest_content_);
+}
+
+Status Restorer::write(const Restored::Reference& reference, const OldCopies::Record& record) {
   const ReferenceHeader& header = reference.header;
+  Room room = room_for(header.length);
+  const std::span<std::byte> content(room.memory.get(), header.length);
+  if (Status copied = copy_before(record, header.stream_offset + header.begin, stream_size_, content);
+      !copied)
+    return copied;
   ++references_;
   referenced_bytes_ += header.length;
-  if (reference.content) return put(reference.content->new_bytes(header.begin, header.length));
-  copy_.resize(header.length);
-  if (Status read = restored_->read_at(header.stream_offset + header.begin, copy_); !read) return read;
-  return put(copy_);
+  return append({std::move(room.memory), content}, room.memory_bytes);
 }
 
-Status Restorer::write(const Restored::Segment& segment) {
+Status Restorer::write(const Restored::Segment& segment, const OldCopies::Record& record) {
   const SegmentHeader& header = segment.header;
-  if (store_) segments_.push_back({stream_size_, segment.archive_offset});
+  if (store_) origins_.push_back({stream_size_, record.archive_offset});
   Fragment content = segment.literals;
+  std::size_t memory = largest_content_;
   if (header.literal_size < header.content_size) {
-    auto memory = buffers_.get();
-    const std::span<std::byte> room(memory.get(), header.content_size);
-    if (Status made = assemble(segment, room); !made) return made;
-    content = {std::move(memory), room};
-  } else if (Status made = assemble(segment, {}); !made) {
+    Room room = room_for(header.content_size);
+    const std::span<std::byte> bytes(room.memory.get(), header.content_size);
+    if (Status made = assemble(segment, record, bytes); !made) return made;
+    content = {std::move(room.memory), bytes};
+    memory = room.memory_bytes;
+  } else if (Status made = assemble(segment, record, {}); !made) {
     return made;
   }
   ++data_records_;
   references_ += header.copies;
   referenced_bytes_ += header.content_size - header.literal_size;
-  Status written = put(content.bytes);
-  if (written) keep(std::move(content));
-  return written;
+  return append(std::move(content), memory);
 }
 
-Status Restorer::assemble(const Restored::Segment& segment, std::span<std::byte> content) {
+// Many small contents may wait, which buffers for large ones would multiply.
+Restorer::Room Restorer::room_for(std::size_t content_size) {
+  if (content_size > largest_content_ / 2) return {buffers_.get(), largest_content_};
+  return {std::make_shared_for_overwrite<std::byte[]>(content_size), content_size + memory_beside_content};
+}
+
+Status Restorer::assemble(const Restored::Segment& segment, const OldCopies::Record& record,
+                          std::span<std::byte> content) {
   RecipeReader reader(segment.recipe, {.stream_offset = stream_size_,
                                        .content_size = segment.header.content_size,
                                        .literal_size = segment.header.literal_size});
-  const auto refused = [&](const std::string& what) {
-    return damaged(name_, segment.archive_offset, segment.number, what);
-  };
   std::span<const std::byte> literals = segment.literals.bytes;
   std::size_t at = 0;
   while (!reader.at_end()) {
     const auto piece = reader.next();
-    if (!piece) return refused(piece.error().message);
+    if (!piece) return refused(record, piece.error().message);
     if (content.empty()) continue;
     std::ranges::copy(literals.first(piece->literals), content.subspan(at).begin());
     literals = literals.subspan(piece->literals);
@@ -109,56 +120,94 @@ Status Restorer::assemble(const Restored::Segment& segment, std::span<std::byte>
     const std::size_t before = piece->source >= stream_size_
                                    ? 0
                                    : std::min<std::uint64_t>(piece->copy, stream_size_ - piece->source);
-    if (Status copied = copy_before(segment, piece->source, content.subspan(at, before)); !copied)
+    if (Status copied = copy_before(record, piece->source, stream_size_ + at, content.subspan(at, before));
+        !copied)
       return copied;
-    if (before < piece->copy)
+    if (before < piece->copy) {
+      if (old_copies_.covers(piece->source + before, piece->copy - before))
+        return refused(record, "it copies bytes that are not new where they are");
       std::ranges::copy(content.subspan(piece->source + before - stream_size_, piece->copy - before),
                         content.subspan(at + before).begin());
+    }
     at += piece->copy;
   }
   const Status sums = reader.check_sums();
-  return sums ? Status() : refused(sums.error().message);
+  return sums ? Status() : refused(record, sums.error().message);
 }
 
-Status Restorer::copy_before(const Restored::Segment& segment, std::uint64_t source,
+Status Restorer::copy_before(const OldCopies::Record& record, std::uint64_t source, std::uint64_t place,
                              std::span<std::byte> to) {
+  if (stop_.stop_requested()) return std::unexpected(Error{ErrorKind::interrupted, "interrupted"});
+  if (!recent_.empty() && source < recent_.front().stream_offset) {
+    if (restored_) return restored_->read_at(source, to);
+    const std::size_t old = std::min<std::uint64_t>(to.size(), recent_.front().stream_offset - source);
+    old_copies_.add(record, source, place, to.first(old));
+    to = to.subspan(old);
+    source += old;
+    place += old;
+  } else if (recent_.empty() && !to.empty()) {
+    if (restored_) return restored_->read_at(source, to);
+    old_copies_.add(record, source, place, to);
+    to = {};
+  }
+  // The rest is in memory, unless it waits itself.
+  if (!to.empty() && old_copies_.covers(source, to.size()))
+    return refused(record, "it copies bytes that are not new where they are");
   while (!to.empty()) {
-    std::span<const std::byte> found;
-    RecordStore::Content content;
-    if (!recent_.empty() && source >= recent_.front().stream_offset) {
-      const Recent& recent = *(std::ranges::upper_bound(recent_, source, {}, &Recent::stream_offset) - 1);
-      found = recent.content.bytes.subspan(source - recent.stream_offset);
-    } else if (restored_) {
-      return restored_->read_at(source, to);
-    } else {
-      const auto behind = std::ranges::upper_bound(segments_, source, {}, &Segment::stream_offset);
-      const Segment& origin = *(behind - 1);
-      auto loaded = store_->content_at(origin.archive_offset, origin.stream_offset, segment.number);
-      if (!loaded) return std::unexpected(loaded.error());
-      content = std::move(*loaded);
-      found = content->new_bytes(source - origin.stream_offset, to.size());
-      if (found.empty())
-        return damaged(name_, segment.archive_offset, segment.number,
-                       "it copies bytes that are not new where they are");
-    }
+    const Recent& recent = *(std::ranges::upper_bound(recent_, source, {}, &Recent::stream_offset) - 1);
+    auto found = recent.content.bytes.subspan(source - recent.stream_offset);
     found = found.first(std::min(found.size(), to.size()));
     std::ranges::copy(found, to.begin());
     to = to.subspan(found.size());
     source += found.size();
   }
+  // A single record may have more copies than memory for them.
+  if (old_copies_.memory() < most_waiting_memory_) return {};
+  return old_copies_.fill(*store_, origins_, name_);
+}
+
+Status Restorer::append(Fragment content, std::size_t memory) {
+  const std::size_t size = content.bytes.size();
+  if (!old_copies_.empty() && memory == largest_content_ && size <= largest_content_ / 2) {
+    Room room = room_for(size);
+    std::ranges::copy(content.bytes, room.memory.get());
+    const std::span<const std::byte> bytes(room.memory.get(), size);
+    content = {std::move(room.memory), bytes};
+    memory = room.memory_bytes;
+  }
+  recent_.push_back({stream_size_, std::move(content)});
+  stream_size_ += size;
+  ++waiting_;
+  waiting_memory_ += memory;
+  if (old_copies_.empty() || waiting_memory_ + old_copies_.memory() >= most_waiting_memory_) return finish();
+  forget_old();
   return {};
 }
 
-void Restorer::keep(Fragment content) {
-  if (most_recent_ == 0) return;
-  if (recent_.size() == most_recent_) recent_.pop_front();
-  recent_.push_back({stream_size_ - content.bytes.size(), std::move(content)});
+Status Restorer::finish() {
+  const std::size_t waiting = std::exchange(waiting_, 0);
+  waiting_memory_ = 0;
+  if (!old_copies_.empty())
+    if (Status filled = old_copies_.fill(*store_, origins_, name_); !filled) return filled;
+  for (auto part = recent_.end() - static_cast<std::ptrdiff_t>(waiting); part != recent_.end(); ++part)
+    if (Status written = put(part->content.bytes); !written) return written;
+  forget_old();
+  return {};
+}
+
+void Restorer::forget_old() {
+  while (recent_.size() > most_recent_ + waiting_)
+    recent_.pop_front();
 }
 
 Status Restorer::put(std::span<const std::byte> bytes) {
   hash_.add(bytes);
-  stream_size_ += bytes.size();
+  written_ += bytes.size();
   return sink_->write(bytes);
+}
+
+std::unexpected<Error> Restorer::refused(const OldCopies::Record& record, const std::string& what) const {
+  return damaged(name_, record.archive_offset, record.number, what);
 }
 
 Status Restorer::check(const EndHeader& end) const {

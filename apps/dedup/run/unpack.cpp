@@ -25,13 +25,11 @@ Result<std::optional<StoredRecord>> within(std::optional<std::uint64_t> limit,
   return beyond_limit(name, std::nullopt, *limit);
 }
 
-// Memory of a record until its bytes are written, at most: its payload and its content. The record that a
-// reference needs is read again.
+// Memory of a record until it is written or waits in the restorer: its payload and its new bytes.
 std::size_t working_bytes(const StoredRecord& record, std::uint32_t largest_content) {
-  const bool refers = std::holds_alternative<ReferenceHeader>(record.header);
+  if (std::holds_alternative<ReferenceHeader>(record.header)) return sizeof record;
   const auto* segment = std::get_if<SegmentHeader>(&record.header);
-  return largest_content + (refers ? std::size_t{largest_content} : record.payload.size()) +
-         (segment ? segment->recipe_size : 0);
+  return largest_content + record.payload.size() + (segment ? segment->recipe_size : 0);
 }
 
 }  // namespace
@@ -66,7 +64,7 @@ UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team, const
     return outcome;
   }
   Restorer restorer(source.name(), header->largest_content, options.restored, archive, sink,
-                    options.kept_bytes);
+                    options.kept_bytes, options.run.stop);
 
   auto made = stream::source(
                   "read", [&] { return within(options.limit, reader.next(), source.name()); },
@@ -86,7 +84,10 @@ UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team, const
     return outcome;
   }
   stream::Finished finished = made->run(team, options.run);
-  outcome.status = finished.status ? restorer.check(reader.end()) : std::unexpected(finished.cause);
+  const bool stopped = !finished.status && finished.cause.kind == ErrorKind::interrupted;
+  Status rest = stopped ? Status() : restorer.finish();
+  if (finished.status && rest) rest = restorer.check(reader.end());
+  outcome.status = finished.status ? rest : std::unexpected(finished.cause);
   outcome.run = std::move(finished.report);
   outcome.archive_bytes = reader.archive_size();
   outcome.stream_bytes = restorer.stream_size();

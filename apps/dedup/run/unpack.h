@@ -19,11 +19,12 @@ namespace millrace::dedup {
 //   restored   the written stream can be read back: bytes are copied from it
 //   archive    the archive allows random access: the record is restored again
 //   neither    records are kept in an unnamed temporary file and read from it
-// Copies from the last segments always come from memory.
+// Copies from the last segments always come from memory. If records are restored again, those with copies
+// from them wait in memory, so that each is restored once for many of them.
 struct UnpackOptions {
   RandomBytes* restored = nullptr;
   RandomBytes* archive = nullptr;
-  // Cache of the last segments, and maximum size of another cache for records that are restored again.
+  // Cache of the last segments, and memory for records that are restored again and those that wait for them.
   std::size_t kept_bytes = RecordStore::least_kept_bytes;
   // Maximum number of bytes to restore. A larger archive is a failure, and no byte beyond the limit is
   // written.
@@ -48,8 +49,8 @@ struct UnpackOutcome {
 
 // Writes the stream to `sink`. Bytes written before a failure are the correct beginning of the stream,
 // because each record has passed its checks. Memory: the byte budget; one more record with its payload;
-// `kept_bytes`, up to twice if the written stream cannot be read back; RecordStore::least_kept_bytes of
-// buffers for the next records; and 33 bytes per record.
+// `kept_bytes`, up to twice and 1 MiB if the written stream cannot be read back;
+// RecordStore::least_kept_bytes of buffers for the next records; and 33 bytes per record.
 [[nodiscard]] UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team,
                                    const UnpackOptions& options);
 
