@@ -1,12 +1,16 @@
 /* Tests of the element `millrace` where elements around it do what they may: seek, flush, begin again, change
  * formats. By GStreamer's own harness: a pad in front and one behind, and nothing else. What frames look like
  * is test_millrace.py's part; here each has one value, by which it is known. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 #include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
+#include <sys/stat.h>
 
 #define GRAY "video/x-raw,format=GRAY8,width=16,height=12,framerate=50/1"
 #define FRAME (20 * GST_MSECOND)
@@ -459,10 +463,104 @@ GST_START_TEST(a_pipeline_that_was_said_holds_once_it_starts_again) {
 }
 GST_END_TEST
 
+/* ---- Waits that have no end */
+
+/* Of a second video that does not come, or not yet: a pipe that nobody writes to, but which is open. */
+typedef struct {
+  gchar* folder;
+  gchar* name;
+  gchar* options;
+  int end;
+} Silent;
+
+static Silent silent_video(const gchar* header) {
+  Silent silent;
+  silent.folder = g_dir_make_tmp("second-XXXXXX", NULL);
+  silent.name = g_build_filename(silent.folder, "video.y4m", NULL);
+  silent.options = g_strdup_printf("no-profile,second=%s", silent.name);
+  fail_unless(mkfifo(silent.name, 0600) == 0);
+  silent.end = -1;
+  if (header == NULL) return silent;
+  silent.end = open(silent.name, O_RDWR);
+  fail_unless(write(silent.end, header, strlen(header)) == (gssize)strlen(header));
+  return silent;
+}
+
+static void remove_silent(Silent* silent) {
+  if (silent->end >= 0) close(silent->end);
+  g_remove(silent->name);
+  g_rmdir(silent->folder);
+  g_free(silent->name);
+  g_free(silent->folder);
+  g_free(silent->options);
+}
+
+typedef struct {
+  GstHarness* harness;
+  gboolean stops; /* it is to become READY; else to flush */
+} Ending;
+
+/* Ends what the streaming thread does, some time after it began. */
+static gpointer end_it(gpointer data) {
+  Ending* ending = data;
+  g_usleep(200000); /* before or in the wait: both must end */
+  if (ending->stops) {
+    const GstStateChangeReturn changed = gst_element_set_state(ending->harness->element, GST_STATE_NULL);
+    fail_unless_equals_int(changed, GST_STATE_CHANGE_SUCCESS);
+  } else {
+    fail_unless(gst_harness_push_event(ending->harness, gst_event_new_flush_start()));
+  }
+  return NULL;
+}
+
+/* A frame, and the end while it waits. The test ends in time, or by its timeout. */
+static void ends_while_a_frame_waits(const gchar* header, gboolean stops) {
+  Silent silent = silent_video(header);
+  GstHarness* harness = around(element_of("[input, second] | blend(lighten)", silent.options));
+  gst_harness_set_live(harness, TRUE);
+  Ending ending = {harness, stops};
+  GThread* thread = g_thread_new("ending", end_it, &ending);
+  GstCaps* caps = gst_caps_from_string(GRAY);
+  /* Not by gst_harness_set_src_caps(), which insists on success. */
+  gst_harness_push_event(harness, gst_event_new_stream_start("frames"));
+  gst_harness_push_event(harness, gst_event_new_caps(caps));
+  gst_caps_unref(caps);
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(harness, gst_event_new_segment(&segment));
+  GstBuffer* buffer = gst_buffer_new_allocate(NULL, 16 * 12, NULL);
+  GST_BUFFER_PTS(buffer) = 0;
+  fail_unless(gst_harness_push(harness, buffer) != GST_FLOW_OK);
+  g_thread_join(thread);
+  gives_nothing(harness);
+  gst_harness_teardown(harness);
+  remove_silent(&silent);
+}
+
+GST_START_TEST(a_second_video_without_a_writer_does_not_keep_it_from_stopping) {
+  ends_while_a_frame_waits(NULL, TRUE);
+}
+GST_END_TEST
+
+GST_START_TEST(a_second_video_without_a_writer_does_not_keep_it_from_flushing) {
+  ends_while_a_frame_waits(NULL, FALSE);
+}
+GST_END_TEST
+
+GST_START_TEST(a_second_video_that_pauses_does_not_keep_it_from_stopping) {
+  ends_while_a_frame_waits("YUV4MPEG2 W16 H12 F50:1 Ip Cmono\n", TRUE);
+}
+GST_END_TEST
+
+GST_START_TEST(a_second_video_that_pauses_does_not_keep_it_from_flushing) {
+  ends_while_a_frame_waits("YUV4MPEG2 W16 H12 F50:1 Ip Cmono\n", FALSE);
+}
+GST_END_TEST
+
 static Suite* millrace_suite(void) {
   Suite* suite = suite_create("millrace");
   TCase* all = tcase_create("element");
-  tcase_set_timeout(all, 120);
+  tcase_set_timeout(all, 60);
   suite_add_tcase(suite, all);
   tcase_add_test(all, latency_of_a_live_source_is_its_own_and_the_deadline);
   tcase_add_test(all, latency_without_a_deadline_is_the_time_to_the_next_frame);
@@ -479,6 +577,10 @@ static Suite* millrace_suite(void) {
   tcase_add_test(all, a_pipeline_that_is_said_while_it_plays_holds_from_the_next_start_on);
   tcase_add_test(all, seeks_lead_where_they_are_to_lead);
   tcase_add_test(all, a_pipeline_that_was_said_holds_once_it_starts_again);
+  tcase_add_test(all, a_second_video_without_a_writer_does_not_keep_it_from_stopping);
+  tcase_add_test(all, a_second_video_without_a_writer_does_not_keep_it_from_flushing);
+  tcase_add_test(all, a_second_video_that_pauses_does_not_keep_it_from_stopping);
+  tcase_add_test(all, a_second_video_that_pauses_does_not_keep_it_from_flushing);
   return suite;
 }
 

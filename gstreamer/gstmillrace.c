@@ -38,6 +38,12 @@ struct _MillraceElement {
   gboolean in_place; /* frames are processed where they lie; else: */
   GQueue waiting;    /* buffers whose frames are in the run, the oldest first */
   guint kept;        /* how many of them stay there */
+  GMutex waiting_lock;
+  /* With this lock held: */
+  gboolean stopping; /* the element is on its way to READY */
+  gboolean flushing; /* from the beginning of a flush to its end */
+  gboolean opening;  /* the run that is waited for has not taken a frame yet */
+  millrace_run* waited_for;
 };
 
 G_DEFINE_TYPE(MillraceElement, millrace_element, GST_TYPE_BASE_TRANSFORM)
@@ -210,7 +216,68 @@ static gboolean transform_size(GstBaseTransform* base, GstPadDirection direction
 
 /* ---- Runs */
 
+/* A wait for the run may last for ever, for example for a second video that comes through a pipe. So each one
+ * is between begin_wait() and end_wait(). FALSE: the element stops, so nothing may wait any more. */
+static gboolean begin_wait(MillraceElement* self, gboolean opening) {
+  g_mutex_lock(&self->waiting_lock);
+  const gboolean may = !self->stopping && !(opening && self->flushing);
+  self->waited_for = may ? self->run : NULL;
+  self->opening = opening;
+  g_mutex_unlock(&self->waiting_lock);
+  return may;
+}
+
+static void end_wait(MillraceElement* self) {
+  g_mutex_lock(&self->waiting_lock);
+  self->waited_for = NULL;
+  g_mutex_unlock(&self->waiting_lock);
+}
+
+/* Ends a wait in any thread, and refuses more of them. */
+static void stop_waiting(MillraceElement* self) {
+  g_mutex_lock(&self->waiting_lock);
+  self->stopping = TRUE;
+  if (self->waited_for != NULL) millrace_run_stop(self->waited_for);
+  g_mutex_unlock(&self->waiting_lock);
+}
+
+/* A run that has taken frames goes on after a flush, unless a wait of the streaming thread becomes long. */
+static void begin_flush(MillraceElement* self) {
+  g_mutex_lock(&self->waiting_lock);
+  self->flushing = TRUE;
+  if (self->waited_for != NULL && self->opening) millrace_run_stop(self->waited_for);
+  g_mutex_unlock(&self->waiting_lock);
+}
+
+static void end_flush(MillraceElement* self) {
+  g_mutex_lock(&self->waiting_lock);
+  self->flushing = FALSE;
+  g_mutex_unlock(&self->waiting_lock);
+}
+
+static void allow_waiting(MillraceElement* self) {
+  g_mutex_lock(&self->waiting_lock);
+  self->stopping = self->flushing = FALSE;
+  g_mutex_unlock(&self->waiting_lock);
+}
+
+static gboolean is_stopping(MillraceElement* self) {
+  g_mutex_lock(&self->waiting_lock);
+  const gboolean stopping = self->stopping;
+  g_mutex_unlock(&self->waiting_lock);
+  return stopping;
+}
+
+/* Whether the streaming thread is to return soon. An error is of no interest then. */
+static gboolean is_flushing(MillraceElement* self) {
+  g_mutex_lock(&self->waiting_lock);
+  const gboolean flushing = self->stopping || self->flushing;
+  g_mutex_unlock(&self->waiting_lock);
+  return flushing;
+}
+
 static gboolean failed(MillraceElement* self) {
+  if (is_flushing(self)) return FALSE;
   GST_ELEMENT_ERROR(self, STREAM, FAILED, ("%s", millrace_error()), (NULL));
   return FALSE;
 }
@@ -220,12 +287,28 @@ static void drop_waiting(MillraceElement* self) {
     gst_buffer_unref(g_queue_pop_head(&self->waiting));
 }
 
+static void drop_run(MillraceElement* self) {
+  if (self->run != NULL) millrace_run_free(self->run);
+  self->run = NULL;
+  drop_waiting(self);
+}
+
+/* Whether the run came to its end. An element that stops does not wait for a second video. */
+static gboolean run_has_ended(MillraceElement* self) {
+  if (millrace_run_end(self->run) != MILLRACE_OK) return FALSE;
+  const int longest = 1000; /* milliseconds */
+  if (is_stopping(self)) return millrace_run_wait(self->run, longest) == MILLRACE_OK;
+  if (!begin_wait(self, FALSE)) return FALSE;
+  const millrace_code code = millrace_run_wait(self->run, -1);
+  end_wait(self);
+  return code == MILLRACE_OK;
+}
+
 /* Ends a run that has nothing in it any more, or drops what it has. */
 static void end_run(MillraceElement* self) {
   if (self->run == NULL) return;
   const char* json;
-  if (g_queue_is_empty(&self->waiting) && millrace_run_end(self->run) == MILLRACE_OK &&
-      millrace_run_wait(self->run, -1) == MILLRACE_OK &&
+  if (g_queue_is_empty(&self->waiting) && run_has_ended(self) &&
       millrace_run_report(self->run, &json) == MILLRACE_OK) {
     GST_OBJECT_LOCK(self);
     g_free(self->report);
@@ -233,9 +316,23 @@ static void end_run(MillraceElement* self) {
     GST_OBJECT_UNLOCK(self);
     g_object_notify(G_OBJECT(self), "report");
   }
-  millrace_run_free(self->run);
-  self->run = NULL;
-  drop_waiting(self);
+  drop_run(self);
+}
+
+/* Options that leave frames out or hold them back. The element would wait for them for ever. */
+static gboolean keeps_every_frame(MillraceElement* self, const gchar* option) {
+  static const gchar* const refused[] = {"start", "end", "frames", "frames-in-flight", "loop"};
+  for (guint i = 0; i < G_N_ELEMENTS(refused); ++i)
+    if (g_strcmp0(option, refused[i]) == 0) {
+      GST_ELEMENT_ERROR(
+          self, RESOURCE, SETTINGS,
+          ("the element gives a frame for each one that it gets, so it cannot have the option '%s'; "
+           "leave it out, or give the video to 'millrace run'",
+           option),
+          (NULL));
+      return FALSE;
+    }
+  return TRUE;
 }
 
 /* Options as "name=value,name=value". */
@@ -246,10 +343,12 @@ static gboolean set_options(MillraceElement* self, const gchar* options) {
   for (guint i = 0; good && parts[i] != NULL; ++i) {
     gchar* value = strchr(parts[i], '=');
     if (value != NULL) *value++ = '\0';
-    good = millrace_run_set(self->run, g_strstrip(parts[i]), value == NULL ? "true" : value) == MILLRACE_OK;
+    const gchar* name = g_strstrip(parts[i]);
+    good = keeps_every_frame(self, name) &&
+           (millrace_run_set(self->run, name, value == NULL ? "true" : value) == MILLRACE_OK || failed(self));
   }
   g_strfreev(parts);
-  return good || failed(self);
+  return good;
 }
 
 static gboolean set_number(MillraceElement* self, const char* name, guint value) {
@@ -272,6 +371,14 @@ static gboolean start_either_way(MillraceElement* self) {
   return self->in_place || millrace_run_start(self->run) == MILLRACE_OK;
 }
 
+/* The format of the frames that come out. Waits until the run has opened a second video. */
+static gboolean made_format(MillraceElement* self, millrace_format* out) {
+  if (!begin_wait(self, TRUE)) return FALSE;
+  const millrace_code code = millrace_run_output_format(self->run, out);
+  end_wait(self);
+  return code == MILLRACE_OK;
+}
+
 static gboolean start_run(MillraceElement* self) {
   millrace_format in, out = MILLRACE_FORMAT(0, 0, MILLRACE_GRAY, 8);
   if (!format_of(GST_VIDEO_INFO_FORMAT(&self->in), GST_VIDEO_INFO_WIDTH(&self->in),
@@ -284,7 +391,7 @@ static gboolean start_run(MillraceElement* self) {
   if (!create_run(self)) return FALSE;
   if (millrace_run_input_frames(self->run, &in) != MILLRACE_OK ||
       millrace_run_output_frames(self->run) != MILLRACE_OK || !start_either_way(self) ||
-      millrace_run_output_format(self->run, &out) != MILLRACE_OK)
+      !made_format(self, &out))
     return failed(self);
   if (format_from(&out) != GST_VIDEO_INFO_FORMAT(&self->out) ||
       out.width != GST_VIDEO_INFO_WIDTH(&self->out) || out.height != GST_VIDEO_INFO_HEIGHT(&self->out)) {
@@ -336,6 +443,7 @@ static gboolean stop(GstBaseTransform* base) {
 
 static gboolean start(GstBaseTransform* base) {
   MillraceElement* self = MILLRACE_ELEMENT(base);
+  allow_waiting(self);
   GST_OBJECT_LOCK(self);
   self->used = self->said;
   self->used.pipeline = g_strdup(self->said.pipeline);
@@ -408,7 +516,7 @@ static GstFlowReturn given(MillraceElement* self, millrace_code code, GstBuffer*
   }
   failed(self);
   gst_buffer_unref(made);
-  return GST_FLOW_ERROR;
+  return is_flushing(self) ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
 }
 
 static GstFlowReturn process(MillraceElement* self, GstBuffer* in, GstBuffer** out) {
@@ -428,20 +536,39 @@ static GstFlowReturn process(MillraceElement* self, GstBuffer* in, GstBuffer** o
   return flow;
 }
 
+/* Pushes or pulls a frame. MILLRACE_AGAIN: in vain, as the element stops, or has waited long while it
+ * flushes. */
+static millrace_code pass(MillraceElement* self, millrace_code (*passes)(millrace_run*, millrace_frame*, int),
+                          millrace_frame* frame) {
+  const int long_wait = 500; /* milliseconds */
+  if (!begin_wait(self, FALSE)) return MILLRACE_AGAIN;
+  millrace_code code = MILLRACE_AGAIN;
+  do
+    code = passes(self->run, frame, long_wait);
+  while (code == MILLRACE_AGAIN && !is_flushing(self));
+  end_wait(self);
+  return code;
+}
+
+static millrace_code push_frame(millrace_run* run, millrace_frame* frame, int milliseconds) {
+  return millrace_run_push(run, frame, milliseconds);
+}
+
 static GstFlowReturn push(MillraceElement* self, GstBuffer* buffer) {
   millrace_frame frame = MILLRACE_FRAME;
   GstVideoFrame mapped;
   if (map_in(self, buffer, &mapped, &frame)) {
-    const millrace_code code = millrace_run_push(self->run, &frame, -1);
+    const millrace_code code = pass(self, push_frame, &frame);
     gst_video_frame_unmap(&mapped);
     if (code == MILLRACE_OK) {
       g_queue_push_tail(&self->waiting, buffer);
       return GST_FLOW_OK;
     }
     failed(self);
+    if (code == MILLRACE_AGAIN) drop_run(self);
   }
   gst_buffer_unref(buffer);
-  return GST_FLOW_ERROR;
+  return is_flushing(self) ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
 }
 
 /* The oldest frame in the run. */
@@ -453,8 +580,9 @@ static GstFlowReturn pull(MillraceElement* self, GstBuffer** out) {
   GstBuffer* made = map_out(self, in, &mapped, &frame, &flow);
   gst_buffer_unref(in);
   if (made == NULL) return flow;
-  const millrace_code code = millrace_run_pull(self->run, &frame, -1);
+  const millrace_code code = pass(self, millrace_run_pull, &frame);
   gst_video_frame_unmap(&mapped);
+  if (code == MILLRACE_AGAIN) drop_run(self); /* it still has the frame */
   return given(self, code, made, out);
 }
 
@@ -467,7 +595,7 @@ static GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
   /* Without one: the stream begins again, behind its end. */
   if (self->run == NULL && !start_run(self)) {
     gst_buffer_unref(in);
-    return GST_FLOW_NOT_NEGOTIATED;
+    return is_flushing(self) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   }
   if (self->in_place) return process(self, in, out);
   const GstFlowReturn flow = push(self, in);
@@ -505,6 +633,9 @@ static gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   case GST_EVENT_STREAM_START:
     drain(self);
     break;
+  case GST_EVENT_FLUSH_START:
+    begin_flush(self);
+    break;
   case GST_EVENT_FLUSH_STOP:
     /* Frames from before are of no use to anybody: they are taken and dropped. */
     while (!g_queue_is_empty(&self->waiting)) {
@@ -512,6 +643,7 @@ static gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
       if (pull(self, &out) != GST_FLOW_OK) break;
       gst_buffer_unref(out);
     }
+    end_flush(self);
     break;
   default:
     break;
@@ -592,8 +724,15 @@ static void get_property(GObject* object, guint id, GValue* value, GParamSpec* s
   GST_OBJECT_UNLOCK(self);
 }
 
+/* The streaming thread must not wait when pads are deactivated, as that waits for it. */
+static GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stop_waiting(MILLRACE_ELEMENT(element));
+  return GST_ELEMENT_CLASS(millrace_element_parent_class)->change_state(element, change);
+}
+
 static void finalize(GObject* object) {
   MillraceElement* self = MILLRACE_ELEMENT(object);
+  g_mutex_clear(&self->waiting_lock);
   forget(&self->said);
   g_free(self->report);
   G_OBJECT_CLASS(millrace_element_parent_class)->finalize(object);
@@ -601,6 +740,7 @@ static void finalize(GObject* object) {
 
 static void millrace_element_init(MillraceElement* self) {
   g_queue_init(&self->waiting);
+  g_mutex_init(&self->waiting_lock);
   gst_video_info_init(&self->in);
   gst_video_info_init(&self->out);
   /* A frame that comes late is filtered all the same: one out for each that goes in. */
@@ -635,6 +775,7 @@ static void millrace_element_class_init(MillraceElementClass* of) {
                                                       G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 
   GstElementClass* element = GST_ELEMENT_CLASS(of);
+  element->change_state = change_state;
   gst_element_class_set_static_metadata(
       element, "millrace", "Filter/Effect/Video",
       "Filters raw video on all cores, by the schedule that is measured to be best", "the millrace authors");

@@ -172,7 +172,9 @@ class Element(unittest.TestCase):
         for words, expected in ((("pipeline=bluur",), "did you mean 'blur'"), ((), "no pipeline; set the property"),
                                 (("pipeline=blur", "options=structur=tiled"), "did you mean 'structure'"),
                                 (("pipeline=temporal_median",), "reads 1 frames ahead"),
-                                (("pipeline=blur", "options=structure=spiral"), "spiral")):
+                                (("pipeline=blur", "options=structure=spiral"), "spiral"),
+                                *((("pipeline=blur", f"options=no-profile,{option}=1"), f"the option '{option}'")
+                                  for option in ("start", "end", "frames", "frames-in-flight", "loop"))):
             told = self.refused(*source, "!", "millrace", *words, "!", "fakesink")
             self.assertIn(expected, told)
         told = self.refused("videotestsrc", "num-buffers=2", "!", "video/x-raw,format=I420,width=64,height=48,"
