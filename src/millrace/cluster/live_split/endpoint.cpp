@@ -105,6 +105,7 @@ Result<Descriptor> listen_at_endpoint(const Endpoint& endpoint) {
   for (const addrinfo* address : as_list(*addresses)) {
     Descriptor socket = make_socket(*address);
     if (socket.is_open()) {
+      prepare_socket(socket.get());  // accepted sockets inherit the options
       set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
       if (bind(socket.get(), address->ai_addr, address->ai_addrlen) == 0 &&
           listen(socket.get(), backlog) == 0)
@@ -140,12 +141,6 @@ Status connected(int socket) {
   if (getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
   if (error != 0) return failure("{}", system_reason(error));
   return {};
-}
-
-Descriptor accept_next(int listener) {
-  auto socket = Descriptor::owned(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (socket.is_open()) prepare_socket(socket.get());
-  return socket;
 }
 
 Endpoint own_end(int socket) {

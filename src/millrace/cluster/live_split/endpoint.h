@@ -22,8 +22,8 @@ struct Endpoint {
 [[nodiscard]] Result<Endpoint> parse_endpoint(std::string_view text, std::string_view what);
 [[nodiscard]] std::string to_string(const Endpoint& endpoint);
 
-// Listens only at that endpoint. Port 0 picks a free port. If a name has several addresses, uses the first
-// that works. Returns a usage error if none does.
+// Listens only at that endpoint, without blocking. Port 0 picks a free port. If a name has several addresses,
+// uses the first that works. Returns a usage error if none does.
 [[nodiscard]] Result<Descriptor> listen_at_endpoint(const Endpoint& endpoint);
 // Starts to connect. The socket becomes writable when the connection succeeds or fails (see connected()).
 // Only the lookup of a name may block. If a name has several addresses, those that refuse at once are
@@ -31,8 +31,6 @@ struct Endpoint {
 [[nodiscard]] Result<Descriptor> begin_to_connect(const Endpoint& endpoint, std::size_t attempt = 0);
 // Whether a connection attempt has succeeded, once the socket is writable.
 [[nodiscard]] Status connected(int socket);
-// The next incoming connection as a non-blocking socket. None if there is none pending.
-[[nodiscard]] Descriptor accept_next(int listener);
 
 // The addresses of a connected socket. The host is empty if it is unknown.
 [[nodiscard]] Endpoint own_end(int socket);

@@ -7,8 +7,11 @@
 #include <netdb.h>
 #include <poll.h>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 // Replaces the C library's function in the whole test program.
@@ -31,6 +34,24 @@ class TwoAddresses : public testing::TestWithParam<const char*> {};
 bool answers(const Descriptor& socket) {
   pollfd waited{socket.get(), POLLOUT, 0};
   return poll(&waited, 1, -1) == 1 && connected(socket.get()).has_value();
+}
+
+TEST(Endpoint, AcceptedConnectionsSendSmallMessagesAtOnceAndNoticeASilentPeer) {
+  const auto listener = listen_at_endpoint({"127.0.0.1", 0});
+  ASSERT_TRUE(listener) << listener.error().message;
+  const auto client = begin_to_connect(own_end(listener->get()));
+  ASSERT_TRUE(client) << client.error().message;
+  pollfd waited{listener->get(), POLLIN, 0};
+  ASSERT_EQ(poll(&waited, 1, -1), 1);
+  const auto accepted = Descriptor::owned(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
+  using Option = std::pair<int, int>;
+  for (const auto& [level, option] : {Option(IPPROTO_TCP, TCP_NODELAY), Option(SOL_SOCKET, SO_KEEPALIVE),
+                                      Option(IPPROTO_TCP, TCP_USER_TIMEOUT)}) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    EXPECT_EQ(getsockopt(accepted.get(), level, option, &value, &size), 0);
+    EXPECT_NE(value, 0) << option;
+  }
 }
 
 TEST_P(TwoAddresses, AreBothTriedUntilOneAnswers) {

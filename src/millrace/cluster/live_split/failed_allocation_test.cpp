@@ -1,6 +1,6 @@
 // Live splits whose threads run out of memory: they end with an error, and the process goes on.
+#include "millrace/base/socket/line_channel.h"
 #include "millrace/base/testing/temporary_folder_testing.h"
-#include "millrace/cluster/live_split/line_channel.h"
 #include "millrace/cluster/live_split/outgoing_link.h"
 #include "millrace/cluster/live_split/split_head.h"
 #include "millrace/cluster/live_split/split_node.h"
@@ -19,6 +19,7 @@
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 namespace {
 
@@ -145,7 +146,7 @@ TEST_F(WithoutMemory, TheNodeEndsWithAnError) {
     is_tester = true;
     pollfd waited{listener.get(), POLLIN, 0};
     poll(&waited, 1, -1);
-    head.emplace(accept_next(listener.get()));
+    head.emplace(Descriptor::owned(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)));
     until_failure = 0;
     head->send(
         R"({"say": "welcome", "job": "a job whose name is longer than what a string holds by itself"})");

@@ -228,7 +228,8 @@ class Talker {
   explicit Talker(std::string text)
       : text_(std::move(text)), thread_([this](const std::stop_token& stop) {
           while (!stop.stop_requested()) {
-            Descriptor guest = accept_next(listener_.get());
+            auto guest =
+                Descriptor::owned(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
             if (guest.is_open()) {
               static_cast<void>(send(guest.get(), text_.data(), text_.size(), MSG_NOSIGNAL));
               guests_.push_back(std::move(guest));

@@ -6,7 +6,6 @@
 #include "millrace/video/y4m/y4m_frame.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <span>
 #include <utility>
@@ -30,8 +29,8 @@ Result<std::unique_ptr<OutgoingLink>> OutgoingLink::open(Options options) {
 }
 
 OutgoingLink::OutgoingLink(Options options, Descriptor listener)
-    : options_(std::move(options)), acceptor_(std::move(listener)), first_held_(options_.first),
-      released_(options_.first), server_([this](const std::stop_token& stop) {
+    : options_(std::move(options)), port_(own_end(listener.get()).port), acceptor_(std::move(listener)),
+      first_held_(options_.first), released_(options_.first), server_([this](const std::stop_token& stop) {
         const Status served = without_exceptions([&] {
           serve(stop);
           return Status();
@@ -80,7 +79,7 @@ void OutgoingLink::cancel() {
 void OutgoingLink::give_up(Error error) {
   guests_.clear();
   consumer_.reset();
-  acceptor_.close_for_good();
+  acceptor_.listen_on({});
   {
     const std::scoped_lock lock(mutex_);
     broken_ = std::move(error);
@@ -117,7 +116,7 @@ std::vector<pollfd> OutgoingLink::waited_for() {
       acceptor_.waited_for(now_ns()),
       {consumer_ ? consumer_->socket.get() : -1, static_cast<short>(more ? POLLIN | POLLOUT : POLLIN), 0}};
   for (const Guest& guest : guests_)
-    waited.push_back({guest.socket.get(), POLLIN, 0});
+    waited.push_back({guest.channel.descriptor(), POLLIN, 0});
   return waited;
 }
 
@@ -127,19 +126,15 @@ void OutgoingLink::let_in() {
     Descriptor socket = acceptor_.next(now_ns());
     if (!socket.is_open()) return;
     if (guests_.size() == most_guests) guests_.pop_front();
-    guests_.push_back({std::move(socket), "", now_ns()});
+    guests_.push_back({LineChannel(std::move(socket), {.line_bytes = most_request_bytes}), now_ns()});
   }
 }
 
 bool OutgoingLink::listen_to(Guest& guest) {
-  std::array<char, most_request_bytes> bytes{};
-  const ssize_t count = recv(guest.socket.get(), bytes.data(), bytes.size() - guest.said.size(), 0);
-  if (count < 0 && would_wait()) return now_ns() - guest.since_ns < options_.guest_patience_ns;
-  if (count <= 0) return false;
-  guest.said.append(bytes.data(), static_cast<std::size_t>(count));
-  if (!guest.said.ends_with('\n')) return guest.said.size() < bytes.size();
-  guest.said.pop_back();
-  const auto request = parse_link_request(guest.said);
+  if (!guest.channel.move()) return false;
+  const auto line = guest.channel.next_line();
+  if (!line) return now_ns() - guest.since_ns < options_.guest_patience_ns;
+  const auto request = parse_link_request(*line);
   if (request && is_same_secret(request->token, options_.token) && request->job == options_.job &&
       request->place == options_.place)
     become_consumer(guest, request->from);
@@ -154,8 +149,8 @@ void OutgoingLink::become_consumer(Guest& guest, std::int64_t from) {
   }
   const std::string header = link_header(options_.format);
   const auto bytes = std::as_bytes(std::span(header));
-  consumer_ =
-      Consumer{std::move(guest.socket), std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end())};
+  consumer_ = Consumer{std::move(guest.channel).take_socket(),
+                       std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end())};
   send();
 }
 

@@ -3,7 +3,8 @@
 
 #include "millrace/base/descriptor/descriptor.h"
 #include "millrace/base/error/result.h"
-#include "millrace/cluster/live_split/acceptor.h"
+#include "millrace/base/socket/acceptor.h"
+#include "millrace/base/socket/line_channel.h"
 #include "millrace/cluster/live_split/endpoint.h"
 #include "millrace/cluster/live_split/wake_up.h"
 #include "millrace/video/frame/frame.h"
@@ -48,7 +49,7 @@ class OutgoingLink {
   OutgoingLink(const OutgoingLink&) = delete;
   OutgoingLink& operator=(const OutgoingLink&) = delete;
 
-  [[nodiscard]] int port() const { return acceptor_.port(); }
+  [[nodiscard]] int port() const { return port_; }
 
   // Adds the next frame. Interrupted if cancelled. Fails if the sending thread had to give up, for example
   // for lack of memory. Then no consumer is served any longer.
@@ -62,8 +63,7 @@ class OutgoingLink {
 
   // A connection that has not yet sent a request.
   struct Guest {
-    Descriptor socket;
-    std::string said;
+    LineChannel channel;
     std::int64_t since_ns = 0;
   };
   struct Consumer {
@@ -87,6 +87,7 @@ class OutgoingLink {
   void drop();  // requires mutex_
 
   const Options options_;
+  const int port_;
   Acceptor acceptor_;
   WakeUp wake_;
   std::mutex mutex_;

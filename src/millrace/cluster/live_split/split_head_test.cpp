@@ -1,6 +1,6 @@
 // A head whose only node misbehaves.
+#include "millrace/base/socket/line_channel.h"
 #include "millrace/base/testing/temporary_folder_testing.h"
-#include "millrace/cluster/live_split/line_channel.h"
 #include "millrace/cluster/live_split/outgoing_link.h"
 #include "millrace/cluster/live_split/split_head.h"
 #include "millrace/version.h"

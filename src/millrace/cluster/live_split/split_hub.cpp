@@ -94,8 +94,11 @@ void SplitHub::serve(const std::stop_token& stop) {
   while (waiting() && now_ns() < until) {
     std::vector<pollfd> waited = waited_for();
     poll(waited.data(), waited.size(), 20);
-    for (auto& [id, worker] : workers_)
+    for (auto& [id, worker] : workers_) {
       worker.gone = !worker.channel.move();
+      while (worker.channel.next_line()) {
+      }
+    }
     std::erase_if(workers_, [](const auto& each) { return each.second.gone; });
   }
 }

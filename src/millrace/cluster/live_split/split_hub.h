@@ -3,9 +3,9 @@
 
 #include "millrace/base/descriptor/descriptor.h"
 #include "millrace/base/error/result.h"
-#include "millrace/cluster/live_split/acceptor.h"
+#include "millrace/base/socket/acceptor.h"
+#include "millrace/base/socket/line_channel.h"
 #include "millrace/cluster/live_split/endpoint.h"
-#include "millrace/cluster/live_split/line_channel.h"
 #include "millrace/cluster/live_split/split_division.h"
 #include "millrace/cluster/live_split/split_messages.h"
 #include "millrace/cluster/live_split/wake_up.h"

@@ -2,8 +2,8 @@
 
 #include "millrace/base/error/clock.h"
 #include "millrace/base/error/without_exceptions.h"
+#include "millrace/base/socket/line_channel.h"
 #include "millrace/base/text/printable.h"
-#include "millrace/cluster/live_split/line_channel.h"
 #include "millrace/cluster/live_split/section_run.h"
 #include "millrace/cluster/live_split/wake_up.h"
 #include "millrace/cluster/plan/whole_number.h"

@@ -74,6 +74,9 @@ Result<std::optional<Descriptor>> connect_to(const std::string& path, std::chron
 
 }  // namespace
 
+DaemonClient::DaemonClient(Descriptor socket, std::chrono::milliseconds patience)
+    : channel_(std::move(socket), {.line_bytes = longest_reply}), patience_(patience) {}
+
 Result<DaemonClient> DaemonClient::connect(const std::string& socket, std::chrono::milliseconds patience) {
   std::vector<Result<std::string>> paths;
   if (!socket.empty())
@@ -113,11 +116,11 @@ Status DaemonClient::send(const std::string& line, const Descriptor& process) {
       const int number = process.get();
       std::memcpy(CMSG_DATA(header), &number, sizeof number);
     }
-    const ssize_t size = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    const ssize_t size = sendmsg(channel_.descriptor(), &message, MSG_NOSIGNAL);
     if (size >= 0) {
       sent += static_cast<std::size_t>(size);
     } else if (errno == EAGAIN) {
-      if (!wait_for(socket_.get(), POLLOUT, patience_)) return failure("the daemon takes nothing");
+      if (!wait_for(channel_.descriptor(), POLLOUT, patience_)) return failure("the daemon takes nothing");
     } else if (errno != EINTR) {
       return failure("the daemon is gone: {}", system_reason(errno));
     }
@@ -127,23 +130,11 @@ Status DaemonClient::send(const std::string& line, const Descriptor& process) {
 
 Result<std::string> DaemonClient::receive() {
   while (true) {
-    if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
-      std::string line = received_.substr(0, end);
-      received_.erase(0, end + 1);
-      return line;
-    }
-    if (received_.size() > longest_reply) return failure("the daemon says too much");
-    std::array<char, 16384> part;
-    const ssize_t size = recv(socket_.get(), part.data(), part.size(), 0);
-    if (size > 0) {
-      received_.append(part.data(), static_cast<std::size_t>(size));
-    } else if (size == 0) {
-      return failure("the daemon has ended the connection");
-    } else if (errno == EAGAIN) {
-      if (!wait_for(socket_.get(), POLLIN, patience_)) return failure("the daemon does not answer");
-    } else if (errno != EINTR) {
-      return failure("the daemon is gone: {}", system_reason(errno));
-    }
+    if (auto line = channel_.next_line()) return *std::move(line);
+    if (channel_.has_ended())
+      return failure("the daemon has ended the connection, or its reply exceeds {} MiB", longest_reply >> 20);
+    if (!wait_for(channel_.descriptor(), POLLIN, patience_)) return failure("the daemon does not answer");
+    channel_.receive();
   }
 }
 

@@ -3,11 +3,11 @@
 
 #include "millrace/base/descriptor/descriptor.h"
 #include "millrace/base/error/result.h"
+#include "millrace/base/socket/line_channel.h"
 
 #include <chrono>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
 #include <sys/types.h>
@@ -30,14 +30,12 @@ class DaemonClient {
                                            const Descriptor& process = {});
 
  private:
-  DaemonClient(Descriptor socket, std::chrono::milliseconds patience)
-      : socket_(std::move(socket)), patience_(patience) {}
+  DaemonClient(Descriptor socket, std::chrono::milliseconds patience);
   [[nodiscard]] Status send(const std::string& line, const Descriptor& process);
   [[nodiscard]] Result<std::string> receive();
 
-  Descriptor socket_;
+  LineChannel channel_;
   std::chrono::milliseconds patience_;
-  std::string received_;
 };
 
 }  // namespace millrace::placement

@@ -6,7 +6,6 @@
 #include "millrace/placement/run/rest_after.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
@@ -40,7 +39,7 @@ Result<sockaddr_un> address_of(const std::string& path) {
 }  // namespace
 
 LineServer::LineServer(Descriptor listener, Answer answer, const Limits& limits)
-    : listener_(std::move(listener)), answer_(std::move(answer)), limits_(limits) {}
+    : acceptor_(std::move(listener)), answer_(std::move(answer)), limits_(limits) {}
 
 bool LineServer::rests(uid_t user, std::int64_t now_ns) const {
   return budget_.rests(user, now_ns) || closer_.is_full(user);
@@ -48,23 +47,21 @@ bool LineServer::rests(uid_t user, std::int64_t now_ns) const {
 
 void LineServer::add_to(std::vector<pollfd>& waited, std::int64_t now_ns) {
   round_begun_cpu_ns_ = thread_cpu_time_ns();
-  if (accepts_again_ns_ <= now_ns) waited.push_back({listener_.get(), POLLIN, 0});
+  waited.push_back(acceptor_.waited_for(now_ns));
   for (const auto& [number, connection] : connections_) {
     // While its user rests, not even the end of a connection is polled for: poll() would report it again and
     // again.
     if (rests(connection.peer.user, now_ns)) continue;
     // A client that does not read its replies gets no further requests served.
-    const bool asks = !connection.ends && connection.unsent.empty();
-    const auto in = static_cast<short>(asks ? POLLIN : 0);
-    const auto out = static_cast<short>(connection.unsent.empty() ? 0 : POLLOUT);
-    waited.push_back({number, static_cast<short>(in | out), 0});
+    const LineChannel& channel = connection.channel;
+    waited.push_back({number, channel.all_sent() ? channel.events() : short{POLLOUT}, 0});
   }
 }
 
 std::optional<std::int64_t> LineServer::next_ns(std::int64_t now_ns) const {
   std::optional<std::int64_t> next;
   const auto sooner = [&](std::int64_t time_ns) { next = std::min(next.value_or(time_ns), time_ns); };
-  if (accepts_again_ns_ > now_ns) sooner(accepts_again_ns_);
+  if (const auto rest = acceptor_.rests_until(now_ns)) sooner(*rest);
   if (const auto rest = budget_.next_ns(now_ns); rest && !connections_.empty()) sooner(*rest);
   for (const auto& [number, connection] : connections_) {
     if (rests(connection.peer.user, now_ns)) {
@@ -72,15 +69,14 @@ std::optional<std::int64_t> LineServer::next_ns(std::int64_t now_ns) const {
       continue;
     }
     if (connection.since_ns != 0) sooner(connection.since_ns + limits_.patience_ns);
-    // Lines left over from when its user began to rest.
-    if (connection.unsent.empty() && connection.has_line()) sooner(now_ns);
+    if (connection.can_answer()) sooner(now_ns);
   }
   return next;
 }
 
 // Returns the client's user; nothing if no client waits.
-std::optional<uid_t> LineServer::let_one_in() {
-  auto socket = Descriptor::owned(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+std::optional<uid_t> LineServer::let_one_in(std::int64_t now_ns) {
+  Descriptor socket = acceptor_.next(now_ns);
   if (!socket.is_open()) return std::nullopt;
   const auto peer = peer_of(socket.get());
   const auto of_user = std::ranges::count_if(
@@ -90,10 +86,10 @@ std::optional<uid_t> LineServer::let_one_in() {
   if (peer && has_room && of_user < static_cast<std::ptrdiff_t>(limits_.for_user) &&
       !closer_.is_full(peer->user)) {
     const int number = socket.get();
-    connections_[number] = Connection{.socket = std::move(socket), .peer = *peer};
+    connections_.emplace(number,
+                         Connection{.channel = LineChannel(std::move(socket), limits_.lines), .peer = *peer});
     return peer->user;
   }
-  ++sent_away_;
   constexpr std::string_view line = "{\"error\":\"org.millrace.daemon1.TooMany\",\"parameters\":{"
                                     "\"message\":\"too many connections\"}}\n";
   static_cast<void>(::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
@@ -103,100 +99,58 @@ std::optional<uid_t> LineServer::let_one_in() {
 void LineServer::let_in(std::int64_t now_ns) {
   const std::int64_t begun_ns = thread_cpu_time_ns();
   std::int64_t before = begun_ns;
-  accepts_again_ns_ = 0;
   for (std::size_t n = 0; n < most_accepted_at_once; ++n) {
-    const auto user = let_one_in();
-    if (!user) {
-      // Out of descriptors: the waiting client stays in the queue, and poll() would report it at once, for
-      // ever.
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-        accepts_again_ns_ = now_ns + rest_without_descriptors_ns;
-      break;
-    }
+    const auto user = let_one_in(now_ns);
+    if (!user) break;
     const std::int64_t after = thread_cpu_time_ns();
     charge(*user, after - std::exchange(before, after), now_ns);
   }
   accepting_.charge(all_users, thread_cpu_time_ns() - begun_ns, now_ns);
-  if (const auto rest = accepting_.next_ns(now_ns)) accepts_again_ns_ = std::max(accepts_again_ns_, *rest);
+  if (const auto rest = accepting_.next_ns(now_ns)) acceptor_.rest_until(*rest);
 }
 
-bool LineServer::receive(Connection& connection) {
-  constexpr std::size_t at_once = 16384;
-  std::array<char, at_once> part;
-  iovec buffer{part.data(), part.size()};
-  // Room for one descriptor. If alignment leaves room for two, the kernel passes two; it closes those that do
-  // not fit.
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &buffer;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t size = recvmsg(connection.socket.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (size < 0) return errno == EAGAIN || errno == EINTR;
-  std::vector<Descriptor> received = take_descriptors(message);
-  if (!received.empty()) closer_.close(std::exchange(connection.passed, {}), connection.peer.user);
+void LineServer::receive(Connection& connection) {
+  std::vector<Descriptor> passed;
+  connection.channel.receive(&passed);
+  if (!passed.empty()) closer_.close(std::exchange(connection.passed, {}), connection.peer.user);
   // With several descriptors it is unclear which one is meant.
-  if (received.size() == 1 && (message.msg_flags & MSG_CTRUNC) == 0)
-    connection.passed = std::move(received.front());
-  for (Descriptor& unused : received)
+  if (passed.size() == 1) connection.passed = std::move(passed.front());
+  for (Descriptor& unused : passed)
     closer_.close(std::move(unused), connection.peer.user);
-  if (size == 0) connection.ends = true;
-  connection.received.append(part.data(), static_cast<std::size_t>(size));
-  return true;
 }
 
 // Leaves the rest for later if its user has used up the budget.
-bool LineServer::answer_lines(Connection& connection, std::int64_t now_ns) {
-  std::size_t begin = 0;
-  for (std::size_t end = 0; (end = connection.received.find('\n', begin)) != std::string::npos;
-       begin = end + 1) {
-    if (end - begin > limits_.line_bytes) return false;
-    if (begin > 0 && rests(connection.peer.user, now_ns)) break;
-    const std::string_view line = std::string_view(connection.received).substr(begin, end - begin);
+void LineServer::answer_lines(Connection& connection, std::int64_t now_ns) {
+  while (!rests(connection.peer.user, now_ns)) {
+    const auto line = connection.channel.next_line();
+    if (!line) return;
     const std::int64_t before = thread_cpu_time_ns();
-    connection.unsent += answer_(line, connection.peer, connection.passed);
+    connection.channel.put(answer_(*line, connection.peer, connection.passed));
     closer_.close(std::exchange(connection.passed, Descriptor()), connection.peer.user);
     charge(connection.peer.user, thread_cpu_time_ns() - before, now_ns);
-    if (connection.unsent.size() > limits_.unsent_bytes) return false;
   }
-  connection.received.erase(0, begin);
-  return connection.received.size() <= limits_.line_bytes || connection.has_line();
-}
-
-bool LineServer::send(Connection& connection) {
-  while (!connection.unsent.empty()) {
-    const ssize_t size = ::send(connection.socket.get(), connection.unsent.data(), connection.unsent.size(),
-                                MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (size < 0) return errno == EAGAIN || errno == EINTR;
-    connection.unsent.erase(0, static_cast<std::size_t>(size));
-  }
-  return true;
 }
 
 bool LineServer::serve(Connection& connection, std::int64_t now_ns) {
-  const std::size_t unsent = connection.unsent.size();
-  if (!send(connection)) return false;
-  const bool took = connection.unsent.size() < unsent;
-  // Answers what has already arrived before reading more.
-  if (connection.unsent.empty() && !rests(connection.peer.user, now_ns)) {
-    const bool received = connection.has_line() || connection.ends || receive(connection);
-    if (!received || !answer_lines(connection, now_ns) || !send(connection)) {
-      ++sent_away_;
-      return false;
-    }
+  LineChannel& channel = connection.channel;
+  const std::size_t unsent = channel.unsent_bytes();
+  channel.flush();
+  const bool took = channel.unsent_bytes() < unsent;
+  if (channel.all_sent() && !rests(connection.peer.user, now_ns)) {
+    receive(connection);
+    answer_lines(connection, now_ns);
+    channel.flush();
   }
   return has_time_left(connection, took, now_ns);
 }
 
 bool LineServer::has_time_left(Connection& connection, bool took, std::int64_t now_ns) {
-  if (connection.ends && connection.unsent.empty() && !connection.has_line()) return false;
-  const bool owes = !connection.unsent.empty() || !connection.received.empty() || connection.passed.is_open();
+  const LineChannel& channel = connection.channel;
+  if (channel.has_ended() && channel.all_sent() && !channel.has_line()) return false;
+  const bool owes = !channel.all_sent() || channel.has_unread() || connection.passed.is_open();
   if (!owes || took) connection.since_ns = 0;
   if (owes && connection.since_ns == 0) connection.since_ns = now_ns;
-  if (!owes || now_ns - connection.since_ns < limits_.patience_ns) return true;
-  ++sent_away_;
-  return false;
+  return !owes || now_ns - connection.since_ns < limits_.patience_ns;
 }
 
 void LineServer::charge(uid_t user, std::int64_t cpu_ns, std::int64_t now_ns) {
@@ -219,11 +173,12 @@ void LineServer::charge_round(std::int64_t now_ns) {
 }
 
 void LineServer::handle(std::span<const pollfd> waited, std::int64_t now_ns) {
+  const int listener = acceptor_.waited_for(now_ns).fd;
   bool connects = false;
   std::map<int, short> ready;
   for (const pollfd& one : waited) {
     if (one.revents == 0) continue;
-    if (one.fd == listener_.get()) connects = true;
+    if (one.fd == listener) connects = true;
     ready[one.fd] = one.revents;
   }
   for (auto entry = connections_.begin(); entry != connections_.end();) {
@@ -232,7 +187,7 @@ void LineServer::handle(std::span<const pollfd> waited, std::int64_t now_ns) {
     const bool rested = rests(user, now_ns);
     // Time in which its user rests does not count against its deadline.
     if (rested && connection.since_ns != 0) connection.since_ns = now_ns;
-    const bool goes_on = ready.contains(entry->first) || (connection.unsent.empty() && connection.has_line());
+    const bool goes_on = ready.contains(entry->first) || connection.can_answer();
     bool stays = true;
     if (!rested && goes_on) {
       const std::int64_t before = thread_cpu_time_ns() - charged_ns_;

@@ -4,8 +4,10 @@
 
 #include "millrace/base/descriptor/descriptor.h"
 #include "millrace/base/error/result.h"
+#include "millrace/base/socket/acceptor.h"
+#include "millrace/base/socket/line_channel.h"
+#include "millrace/placement/daemon/descriptor_closer.h"
 #include "millrace/placement/daemon/process_identity.h"
-#include "millrace/placement/daemon/received_descriptors.h"
 #include "millrace/placement/daemon/user_budget.h"
 
 #include <cstddef>
@@ -31,8 +33,7 @@ class LineServer {
   struct Limits {
     std::size_t connections = 512;
     std::size_t for_user = 64;
-    std::size_t line_bytes = 65536;
-    std::size_t unsent_bytes = 4 << 20;
+    LineLimits lines{.line_bytes = 65536, .unsent_bytes = 4 << 20};
     std::int64_t patience_ns = 5'000'000'000;  // for the rest of a line, or for a reply to be read
   };
   // Returns the reply, with its newline, to a line from `peer`. passed: the descriptor that came with the
@@ -44,7 +45,7 @@ class LineServer {
   LineServer(Descriptor listener, Answer answer, const Limits& limits);
 
   // Replaces the listening socket. Connections stay.
-  void listen_on(Descriptor listener) { listener_ = std::move(listener); }
+  void listen_on(Descriptor listener) { acceptor_.listen_on(std::move(listener)); }
   // Adds the descriptors to poll. A round begins: the CPU time until handle() returns is attributed to
   // clients.
   void add_to(std::vector<pollfd>& waited, std::int64_t now_ns);
@@ -52,36 +53,31 @@ class LineServer {
   [[nodiscard]] std::optional<std::int64_t> next_ns(std::int64_t now_ns) const;
   // Serves the connections that are ready. waited: the result of poll(); other entries are ignored.
   void handle(std::span<const pollfd> waited, std::int64_t now_ns);
-  // Connections that were refused or closed by the server.
-  [[nodiscard]] std::int64_t sent_away() const { return sent_away_; }
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 
  private:
   struct Connection {
-    Descriptor socket;
+    LineChannel channel;
     Peer peer;
-    std::string received;
-    std::string unsent;
-    Descriptor passed;  // came with the last bytes
-    std::int64_t since_ns =
-        0;              // since when the rest of a line, or the reading of a reply, is due; 0: neither is
-    bool ends = false;  // nothing more will be read
-    [[nodiscard]] bool has_line() const { return received.find('\n') != std::string::npos; }
+    Descriptor passed = {};  // came with the last bytes
+    // Since when the rest of a line, or the reading of a reply, is due; 0: neither is.
+    std::int64_t since_ns = 0;
+    // For lines left over from when its user began to rest.
+    [[nodiscard]] bool can_answer() const { return channel.all_sent() && channel.has_line(); }
   };
 
   [[nodiscard]] bool rests(uid_t user, std::int64_t now_ns) const;
   void let_in(std::int64_t now_ns);
-  [[nodiscard]] std::optional<uid_t> let_one_in();
+  [[nodiscard]] std::optional<uid_t> let_one_in(std::int64_t now_ns);
   // Returns false if the connection must be closed.
   [[nodiscard]] bool serve(Connection& connection, std::int64_t now_ns);
   [[nodiscard]] bool has_time_left(Connection& connection, bool took, std::int64_t now_ns);
-  [[nodiscard]] bool receive(Connection& connection);
-  [[nodiscard]] bool answer_lines(Connection& connection, std::int64_t now_ns);
-  [[nodiscard]] static bool send(Connection& connection);
+  void receive(Connection& connection);
+  void answer_lines(Connection& connection, std::int64_t now_ns);
   void charge(uid_t user, std::int64_t cpu_ns, std::int64_t now_ns);
   void charge_round(std::int64_t now_ns);
 
-  Descriptor listener_;
+  Acceptor acceptor_;
   Answer answer_;
   Limits limits_;
   DescriptorCloser closer_;
@@ -91,8 +87,6 @@ class LineServer {
   std::int64_t round_begun_cpu_ns_ = 0;
   std::int64_t charged_ns_ = 0;    // CPU time, in this round
   std::map<uid_t, int> in_round_;  // how often each user was served in it
-  std::int64_t sent_away_ = 0;
-  std::int64_t accepts_again_ns_ = 0;
 };
 
 // Listens at `path`, where no other process may listen. `mode` decides who may connect. Replaces a stale

@@ -1,5 +1,6 @@
 #include "millrace/base/error/clock.h"
 #include "millrace/base/testing/eventually_testing.h"
+#include "millrace/base/testing/no_descriptors_testing.h"
 #include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/placement/daemon/line_server.h"
 #include "millrace/placement/run/rest_after.h"
@@ -107,6 +108,45 @@ TEST_F(LineServerTest, KeepsNoDescriptorOpenHoweverManyComeInAMessage) {
       EXPECT_EQ(passed.back(), count == 1) << count;
     }
   EXPECT_TRUE(eventually([&] { return open_descriptors() == before; })) << open_descriptors() - before;
+}
+
+TEST_F(LineServerTest, WithoutDescriptorsItLetsClientsWaitAndDoesNotPollForThem) {
+  LineServer server =
+      serve([](std::string_view, const Peer&, const Descriptor&) { return std::string("a\n"); });
+  const Descriptor client = connected_to(path_);
+  {
+    const NoDescriptorsLeft none;
+    round(server, now_ns() + moment_ns);
+  }
+  EXPECT_EQ(server.connections(), 0U);
+  std::vector<pollfd> waited;
+  const std::int64_t now = now_ns();
+  server.add_to(waited, now);
+  server.handle(waited, now);
+  for (const pollfd& one : waited)
+    EXPECT_LT(one.fd, 0) << "poll() would report it at once, for ever";
+  EXPECT_TRUE(server.next_ns(now));
+  EXPECT_TRUE(eventually([&] {
+    round(server, now_ns() + moment_ns);
+    return server.connections() == 1;
+  }));
+}
+
+TEST_F(LineServerTest, ALineThatIsTooLongEndsTheConnection) {
+  std::vector<std::string> asked;
+  LineServer server = serve([&](std::string_view line, const Peer&, const Descriptor&) {
+    asked.emplace_back(line);
+    return std::string("a\n");
+  });
+  const Descriptor client = connected_to(path_);
+  round(server, now_ns() + moment_ns);
+  const std::string text = "fine\n" + std::string(LineServer::Limits().lines.line_bytes + 1, 'x');
+  ASSERT_EQ(send(client.get(), text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+  EXPECT_TRUE(eventually([&] {
+    round(server, now_ns() + moment_ns);
+    return server.connections() == 0;
+  }));
+  EXPECT_EQ(asked, std::vector<std::string>{"fine"});
 }
 
 TEST_F(LineServerTest, AnswersLaterWhatItsUserHasYetToPayFor) {

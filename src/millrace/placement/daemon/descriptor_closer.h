@@ -1,8 +1,6 @@
-// Descriptors that clients pass with a line (SCM_RIGHTS): all are owned, and closed without blocking the
-// caller.
+// DescriptorCloser: closes descriptors that clients have passed, without blocking the caller.
 //
-//   std::vector<Descriptor> received = take_descriptors(message);   // after recvmsg()
-//   closer.close(std::move(received.front()), peer.user);
+//   closer.close(std::move(passed), peer.user);
 #pragma once
 
 #include "millrace/base/descriptor/descriptor.h"
@@ -10,15 +8,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <vector>
 
-#include <sys/socket.h>
 #include <sys/types.h>
 
 namespace millrace::placement {
-
-// Takes every descriptor of a message, however many its control messages contain.
-[[nodiscard]] std::vector<Descriptor> take_descriptors(const msghdr& message);
 
 // Closes descriptors of other users. Closing a file on a user's own file system (FUSE) may block for ever, so
 // a separate thread closes each. Not thread-safe.
