@@ -81,10 +81,9 @@ Status Follower::start(std::function<void()> work) {
 }
 
 Result<Launched> Follower::launch(WaitingProgram& program, bool trace) {
-  std::promise<Result<Launched>> begun;
-  auto launched = begun.get_future();
-  auto started = start([&, trace] {
-    const pid_t process = program.process();
+  std::promise<Result<Launched>> ready;
+  auto launched = ready.get_future();
+  auto started = start([this, process = program.process(), trace, &ready] {
     Launched result;
     try {
       // It waits, so it exists. Register it before tracing, so that an abandoned attempt does not leave it
@@ -95,17 +94,21 @@ Result<Launched> Follower::launch(WaitingProgram& program, bool trace) {
       if (!followed) result.not_traced = followed.error().message;
       threads_->program_begins();
     } catch (const std::bad_alloc&) {
-      begun.set_value(failure("no memory is left to follow the program (RLIMIT_AS?)"));
+      ready.set_value(failure("no memory is left to follow the program (RLIMIT_AS?)"));
       return;
     }
     traced_ = result.traced;
-    result.exec_error = program.begin();
-    result.time_ns = now_ns();
-    begun.set_value(result);
-    follow(process, result.traced);
+    ready.set_value(result);
+    follow(process, traced_);
   });
   if (!started) return std::unexpected(started.error());
-  return launched.get();
+  auto result = launched.get();
+  if (!result) return result;
+  // Not in the thread that follows: a signal that arrives before the program is executed stops the process
+  // until that thread passes it on.
+  result->exec_error = program.begin();
+  result->time_ns = now_ns();
+  return result;
 }
 
 Status Follower::attach(pid_t process) {
