@@ -34,6 +34,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 namespace millrace::placement {
 namespace {
@@ -289,15 +290,19 @@ bool Run::placed_by_another(pid_t process) {
 }
 
 // Must be known before the first fork: a PID namespace ends with its first process.
-Status children_stay_visible() {
-  if (!children_leave_this_namespace()) return {};
-  return failure(
-      "processes started from here are in another PID namespace (unshare --pid without --fork), so "
-      "they cannot be followed: add --fork");
+Status children_can_be_followed() {
+  if (children_leave_this_namespace())
+    return failure(
+        "processes started from here are in another PID namespace (unshare --pid without --fork), so "
+        "they cannot be followed: add --fork");
+  // This process is no child of its own.
+  if (wait4(getpid(), nullptr, WNOHANG, nullptr) < 0 && errno != ECHILD)
+    return failure("waiting for processes is not permitted here (wait4: {})", system_reason(errno));
+  return {};
 }
 
 Result<Summary> Run::launch() {
-  if (auto visible = children_stay_visible(); !visible) return std::unexpected(visible.error());
+  if (auto able = children_can_be_followed(); !able) return std::unexpected(able.error());
   if (signals_.descriptor() < 0) return failure("cannot take signals: not permitted here");
   const auto program = inspect_program(settings_.command.front());
   if (program && program->narrow)
@@ -366,7 +371,7 @@ Result<Summary> Run::launch() {
 }
 
 Result<Summary> Run::attach() {
-  if (auto visible = children_stay_visible(); !visible) return std::unexpected(visible.error());
+  if (auto able = children_can_be_followed(); !able) return std::unexpected(able.error());
   if (signals_.descriptor() < 0) return failure("cannot take signals: not permitted here");
   const pid_t process = *settings_.attach;
   if (process == getpid()) return usage_error("process {} is this one, which cannot join itself", process);
