@@ -1,5 +1,6 @@
 // Sound with gaps and overlaps stays in step with the video in every container. Compares the time of each
 // sample that the ffmpeg program plays from input and output.
+#include "millrace/video/clipped_reader.h"
 #include "millrace/video/video_testing.h"
 
 #include <algorithm>
@@ -51,16 +52,20 @@ std::vector<float> timeline(const std::string& path, int rate) {
   return line;
 }
 
-// Copies the file as a run does, with unchanged frames. Returns the content not kept.
-std::vector<std::string> copy_in_step(const std::string& from, const std::string& to) {
+// Copies the file as a run does, with unchanged frames, from `start` seconds on. Returns the content not
+// kept.
+std::vector<std::string> copy_in_step(const std::string& from, const std::string& to, double start = 0) {
   const auto side = make_side_streams(true);
-  auto reader = open_reader(from, {.side_streams = side});
-  EXPECT_TRUE(reader) << reader.error().message;
-  if (!reader) return {};
-  auto writer = open_writer(to, (*reader)->format(), {.overwrite = Overwrite::yes, .side_streams = side});
+  auto opened = open_reader(from, {.side_streams = side});
+  EXPECT_TRUE(opened) << opened.error().message;
+  if (!opened) return {};
+  const auto reader = start > 0
+                          ? clipped(*std::move(opened), {.start = std::llround(start * 1e6)}, side, from)
+                          : *std::move(opened);
+  auto writer = open_writer(to, reader->format(), {.overwrite = Overwrite::yes, .side_streams = side});
   EXPECT_TRUE(writer) << writer.error().message;
   if (!writer) return {};
-  const Delivered delivered = read_all(**reader);
+  const Delivered delivered = read_all(*reader);
   EXPECT_FALSE(delivered.error) << delivered.error->message;
   for (const Frame& frame : delivered.frames)
     EXPECT_TRUE((*writer)->write(frame));
@@ -182,6 +187,26 @@ TEST(ShortPackets, KeepTheirTimesWhereSeveralFallIntoOneUnit) {
     EXPECT_THAT(copy_in_step(folder / name, folder / "out.mkv"), ::testing::IsEmpty());
     EXPECT_EQ(times(folder / "out.mkv"), times(folder / "copied.mkv")) << name;
   }
+}
+
+// Of 16 packets of TrueHD, one can be decoded without those before.
+TEST(ShortPackets, BeginWithOneThatCanBeDecodedWhereverTheStartIs) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  constexpr int rate = 48000;
+  TemporaryFolder folder;
+  ASSERT_TRUE(ffmpeg(rising_video(2) + rising_sound(rate, 2) +
+                     "-c:v libx264 -preset ultrafast -c:a truehd -strict -2 '" + (folder / "in.mkv") + "'"));
+  const std::vector<float> whole = timeline(folder / "in.mkv", rate);
+  for (const char* name : {"out.mp4", "out.mkv"})
+    for (const double start : {0.04, 0.2, 0.28, 0.48, 0.8, 1.4}) {
+      SCOPED_TRACE(fmt::format("{} from {}", name, start));
+      EXPECT_THAT(copy_in_step(folder / "in.mkv", folder / name, start), ::testing::IsEmpty());
+      const std::vector<float> part = timeline(folder / name, rate);
+      const auto moved = static_cast<std::size_t>(start * rate);
+      ASSERT_NEAR(static_cast<double>(part.size()), static_cast<double>(whole.size() - moved), 0.002 * rate);
+      for (std::size_t i = 700; i < part.size(); ++i)
+        ASSERT_NEAR(part[i], whole[std::min(i + moved, whole.size() - 1)], slope * 0.002) << i;
+    }
 }
 
 // Filling this gap would take 15 GiB.

@@ -38,6 +38,11 @@ std::uint32_t tag_for(const AVOutputFormat& container, const AVCodecParameters& 
 // Whether the first packet after a start decodes to nothing, and only prepares the second.
 bool first_is_silent(const AVCodecParameters& codec) { return codec.codec_id == AV_CODEC_ID_VORBIS; }
 
+// Whether only some packets can be decoded without those before.
+bool needs_key(const AVCodecParameters& codec) {
+  return codec.codec_id == AV_CODEC_ID_TRUEHD || codec.codec_id == AV_CODEC_ID_MLP;
+}
+
 bool is_opus(const AVCodecParameters& codec) {
   return codec.codec_id == AV_CODEC_ID_OPUS && codec.sample_rate > 0;
 }
@@ -280,6 +285,8 @@ int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
     from_->leave_out(packet.stream, av_rescale_q(std::max<std::int64_t>(0, shown), sample, from.time_base));
     return 0;
   }
+  // A cut may be between two packets that begin nothing.
+  if (!copy.last_dts && needs_key(*from.codec) && (data.flags & AV_PKT_FLAG_KEY) == 0) return 0;
   // The output hides only packets before 0.
   if (is_hidden(data) && data.pts + data.duration > 0) return 0;
   if (begins_at_zero(muxer)) {
