@@ -349,5 +349,44 @@ INSTANTIATE_TEST_SUITE_P(Codecs, SoundWithRoundedTimes,
                          ::testing::Values("aac", "ac3", "eac3", "alac", "flac", "mp2"),
                          [](const auto& test) { return std::string(test.param); });
 
+// Fragments have no list of their own, and what the header says of their length is an estimate.
+class FragmentedSound : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+// Of its packets of sound, in bytes.
+std::int64_t size_of_sound(const std::string& path) {
+  std::istringstream sizes(output_of(
+      "ffprobe -v error -select_streams a:0 -show_entries packet=size -of default=nk=1:nw=1 '" + path + "'"));
+  std::int64_t sum = 0;
+  for (std::int64_t size = 0; sizes >> size;)
+    sum += size;
+  return sum;
+}
+
+TEST_P(FragmentedSound, KeepsEveryPacket) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  const auto& [codec, flags] = GetParam();
+  TemporaryFolder folder;
+  for (const char* name : {"in.mp4", "in.mov"}) {
+    if (!ffmpeg(fmt::format("-f lavfi -i testsrc2=s=32x32:r=25:d=3 -f lavfi -i sine=r=48000:d=3 -c:v libx264 "
+                            "-preset ultrafast -g 25 -bf 2 -c:a {} -strict -2 -movflags {} '{}'",
+                            codec, flags, folder / name)))
+      continue;  // the container cannot hold the codec
+    EXPECT_THAT(copy_with_sound(folder / name, folder / "out.mkv"), ::testing::IsEmpty()) << name;
+    EXPECT_EQ(size_of_sound(folder / "out.mkv"), size_of_sound(folder / name)) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FragmentedSound,
+                         ::testing::Combine(::testing::Values("aac", "libmp3lame", "alac", "pcm_s16le"),
+                                            ::testing::Values("frag_keyframe+empty_moov", "frag_keyframe",
+                                                              "cmaf+delay_moov",
+                                                              "frag_every_frame+empty_moov")),
+                         [](const auto& test) {
+                           std::string name =
+                               fmt::format("{}_{}", std::get<0>(test.param), std::get<1>(test.param));
+                           std::ranges::replace(name, '+', '_');
+                           return name;
+                         });
+
 }  // namespace
 }  // namespace millrace::video

@@ -21,6 +21,17 @@ bool is_lossy(AVCodecID codec) {
          (kind->props & AV_CODEC_PROP_LOSSLESS) == 0;
 }
 
+// Whether an edit list shows a part of the track twice.
+bool repeats_parts(const AVFormatContext& container, const AVStream& stream) {
+  AVStream* const indexed = container.streams[stream.index];
+  std::int64_t last = -1;
+  for (int i = 0; i < avformat_index_get_entries_count(indexed); ++i) {
+    const AVIndexEntry* const entry = avformat_index_get_entry(indexed, i);
+    if (entry == nullptr || entry->pos <= std::exchange(last, entry->pos)) return true;
+  }
+  return false;
+}
+
 // Whether the edit list shows a track up to its last packet and hides no packet after the first one shown.
 bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream) {
   // Uncompressed sound counts samples, not packets.
@@ -31,13 +42,11 @@ bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream) {
   AVStream* const indexed = container.streams[stream.index];
   const int count = avformat_index_get_entries_count(indexed);
   if (count == 0 || count != stream.nb_frames) return false;
+  // A list that repeats one part and leaves out another also has as many entries as there are packets.
+  if (repeats_parts(container, stream)) return false;
   bool shown = false;
-  std::int64_t last = -1;
   for (int i = 0; i < count; ++i) {
-    const AVIndexEntry* const entry = avformat_index_get_entry(indexed, i);
-    // A list that repeats one part and leaves out another also has as many entries as there are packets.
-    if (entry == nullptr || entry->pos <= std::exchange(last, entry->pos)) return false;
-    const bool hidden = (entry->flags & AVINDEX_DISCARD_FRAME) != 0;
+    const bool hidden = (avformat_index_get_entry(indexed, i)->flags & AVINDEX_DISCARD_FRAME) != 0;
     if (hidden && shown) return false;
     shown = shown || !hidden;
   }
@@ -61,7 +70,8 @@ ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& str
       rate_(stream.codecpar->sample_rate), bare_bytes_(bare_sample_bytes(*stream.codecpar)),
       // HE-AAC has the longest, about 0.12 s.
       encoder_delay_(overlaps_ ? std::max(stream.codecpar->seek_preroll, rate_ / 8) : 0),
-      encoder_padding_(stream.codecpar->initial_padding), packets_in_file_(stream.nb_frames) {
+      encoder_padding_(stream.codecpar->initial_padding), packets_in_file_(stream.nb_frames),
+      repeats_(repeats_parts(container, stream)) {
   if (stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
     pictures_.reset(avcodec_parameters_alloc());
     if (pictures_ && avcodec_parameters_copy(pictures_.get(), stream.codecpar) < 0) pictures_.reset();
@@ -71,7 +81,9 @@ ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& str
     codec_.reset(avcodec_parameters_alloc());
     if (codec_ && avcodec_parameters_copy(codec_.get(), stream.codecpar) < 0) codec_.reset();
   }
-  if (stream.duration <= 0) return;
+  // The duration is the list's only if the header has the index. Edit lists do not apply to fragments, and
+  // their duration is estimated.
+  if (stream.duration <= 0 || in_fragments()) return;
   list_end_ = stream.duration;
   shown_to_end_ = is_shown_to_end(container, stream);
 }
@@ -86,6 +98,8 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
                (!edited_ || skipped == encoder_padding_ || shows_from_zero(*packet, skipped));
     to_hide_ = priming_ ? 0 : skipped;
   }
+  // FFmpeg hides a packet of a fragment if the one before is said to last longer than it does.
+  if (edited_ && sound_ && in_fragments()) packet->flags &= ~AV_PKT_FLAG_DISCARD;
   if (is_hidden(*packet)) {
     if (!shown_ && rate_ > 0) to_hide_ -= av_rescale_q(packet->duration, time_base_, {1, rate_});
     hid_since_ = true;
@@ -115,7 +129,8 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
     const AVPacket& last = *held_.back();
     if (last.duration > 0 && (shortest_ == 0 || last.duration < shortest_)) shortest_ = last.duration;
     // Or times are rounded: those of a file copied from Matroska overlap by up to a millisecond.
-    const bool overlap = !shown_to_end_ && packet->pts > last.pts && packet->pts < last.pts + last.duration;
+    const bool overlap =
+        !shown_to_end_ && !in_fragments() && packet->pts > last.pts && packet->pts < last.pts + last.duration;
     if (hid_since_ || overlap) end_shown_at(packet->pts);
     if (hid_since_ || overlap) moved_forward_ = hid_since_ && !first ? last_hidden_ : 0;
   }
@@ -131,7 +146,7 @@ std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {
 
 std::vector<FfmpegPtr<AVPacket>> ShownPackets::end() {
   std::vector<FfmpegPtr<AVPacket>> ready;
-  if (!held_.empty() && list_end_) {
+  if (!held_.empty() && list_end_ && !in_fragments()) {
     AVPacket& last = *held_.back();
     // The demuxer ends the last packet where the list ends, whatever its coded length.
     const bool may_hide_its_end = !shown_to_end_ && packets_in_file_ > 0 && bare_bytes_ == 0;
@@ -158,6 +173,12 @@ void ShownPackets::begin_anew() {
   moved_forward_ = 0;
   hid_since_ = shown_ = priming_ = needs_key_ = false;
   held_.clear();
+}
+
+bool ShownPackets::in_fragments() const {
+  if (packets_in_file_ == 0) return true;
+  // Fragments may follow an index. Of uncompressed sound it counts samples.
+  return bare_bytes_ == 0 && !repeats_ && seen_ > packets_in_file_;
 }
 
 // Some programs round the length of a list down, mostly to 1/600 s. And some files have rounded times, so

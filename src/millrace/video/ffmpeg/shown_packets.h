@@ -49,6 +49,7 @@ class ShownPackets {
   [[nodiscard]] bool shows_from_zero(const AVPacket& first, std::int64_t hidden) const;
   [[nodiscard]] std::int64_t coded_duration(const AVPacket& packet) const;
   [[nodiscard]] std::int64_t rounding() const;
+  [[nodiscard]] bool in_fragments() const;
   [[nodiscard]] FfmpegPtr<AVPacket> from(FfmpegPtr<AVPacket> packet, std::int64_t hidden);
   [[nodiscard]] FfmpegPtr<AVPacket> until(FfmpegPtr<AVPacket> packet, std::int64_t time) const;
 
@@ -64,7 +65,8 @@ class ShownPackets {
   std::int64_t encoder_delay_;             // in samples, upper limit
   std::int64_t encoder_padding_;           // the same, as the codec's description states it, else 0
   std::optional<std::int64_t> list_end_;   // end of the shown part, in units of the time base
-  std::int64_t packets_in_file_;           // 0: unknown
+  std::int64_t packets_in_file_;           // in the header's index; of uncompressed sound, samples
+  bool repeats_;                           // edits show some of them twice
   bool shown_to_end_ = false;              // see is_shown_to_end()
 
   // Longest duration so far, for packets without one: the demuxer gives none to the last packet of an edit.
