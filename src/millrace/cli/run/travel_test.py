@@ -95,6 +95,30 @@ def packets(path):
     return result
 
 
+def with_track_elsewhere(movie, track, name):
+    """A .mov file of which that track's content is said to be in the file of that name."""
+    alias = (bytes(4) + bytes(10) + b"\3" + b"volume".ljust(27, b"\0") + bytes(12) + bytes([len(name)]) +
+             name.ljust(63, b"\0") + bytes(16) + struct.pack(">hh", 1, 1) + bytes(16) +
+             struct.pack(">hh", 2, len(name)) + name + bytes(len(name) % 2) + struct.pack(">hh", -1, 0))
+    tracks = -1
+
+    def rebuilt(boxes):
+        nonlocal tracks
+        result = b""
+        while boxes:
+            size, kind = struct.unpack(">I4s", boxes[:8])
+            content, boxes = boxes[8:size], boxes[size:]
+            tracks += kind == b"trak"
+            if kind in (b"moov", b"trak", b"mdia", b"minf", b"dinf"):
+                content = rebuilt(content)
+            elif kind == b"dref" and tracks == track:
+                content = struct.pack(">III4s", 0, 1, len(alias) + 8, b"alis") + alias
+            result += struct.pack(">I4s", len(content) + 8, kind) + content
+        return result
+
+    return rebuilt(movie)
+
+
 def of_kind(account, *kinds):
     return [stream for stream in account["streams"] if stream["codec_type"] in kinds]
 
@@ -291,6 +315,18 @@ class Travel(unittest.TestCase):
                     self.assertIn("1 stream of subtitles", words)
                 self.assertIn("2 chapters", words)
                 self.assertEqual([each for each in words if each.startswith("metadata")], ["metadata (title, ARTIST)"])
+
+    def test_a_track_in_another_file_is_an_error(self):
+        inside = (self.inputs / "editor.mov").read_bytes()
+        for track in 0, 1:
+            with tempfile.TemporaryDirectory() as folder:
+                (pathlib.Path(folder) / "editor.mov").write_bytes(inside)
+                outside = pathlib.Path(folder) / "outside.mov"
+                outside.write_bytes(with_track_elsewhere(inside, track, b"editor.mov"))
+                done = run("blur", outside, "-o", f"{folder}/out.mov")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(b"is in another file, which is not opened", done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
     def test_passes_of_a_loop_have_their_sound_behind_each_other(self):
         target, _ = self.through("film.mkv", "out.mkv", "--loop", "2")

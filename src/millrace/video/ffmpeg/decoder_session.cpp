@@ -5,6 +5,12 @@
 #include <cstring>
 
 namespace millrace::video {
+namespace {
+
+// TIFF's decoder fails for harmless tags too; see is_of_rest_of_tiff() in ffmpeg_messages.cpp.
+bool fails_by_damage_alone(const AVCodecContext& context) { return context.codec_id != AV_CODEC_ID_TIFF; }
+
+}  // namespace
 
 Result<std::unique_ptr<DecoderSession>> DecoderSession::open(Demuxer& demuxer, int threads,
                                                              const std::vector<std::uint8_t>& headers) {
@@ -31,7 +37,8 @@ Result<std::unique_ptr<DecoderSession>> DecoderSession::open(Demuxer& demuxer, i
   context->thread_count = codec->id == AV_CODEC_ID_MPEG4 ? 1 : threads;
   // Treat damage as an error. Concealed damage, and references to pictures that the stream lacks, are flagged
   // in the picture.
-  context->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER | AV_EF_EXPLODE;
+  context->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
+  if (fails_by_damage_alone(*context)) context->err_recognition |= AV_EF_EXPLODE;
   context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   // Raw bitstreams are not probed. There, H.264 must reorder by the limit of its level, not by a guess that
   // grows while frames go missing.
@@ -45,8 +52,9 @@ Result<std::unique_ptr<DecoderSession>> DecoderSession::open(Demuxer& demuxer, i
 }
 
 int DecoderSession::send(const AVPacket& packet, std::int64_t number, bool lenient) {
+  const bool strict = !lenient && fails_by_damage_alone(*context_);
   context_->err_recognition =
-      lenient ? context_->err_recognition & ~AV_EF_EXPLODE : context_->err_recognition | AV_EF_EXPLODE;
+      strict ? context_->err_recognition | AV_EF_EXPLODE : context_->err_recognition & ~AV_EF_EXPLODE;
   context_->opaque = messages_.about(number);
   return send_numbered(*context_, packet, number);
 }

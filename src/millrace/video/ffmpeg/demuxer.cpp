@@ -55,6 +55,7 @@ Status Demuxer::open() {
   if (side_) side_->describe(*container_, *stream_);
   choose_streams(index);
   // .mp4 stores durations, which give one continuous clock.
+  decoding_times_are_guessed_ = std::string_view(container_->iformat->name).starts_with("matroska");
   clock_may_jump_ = !elementary_ && !std::string_view(container_->iformat->name).starts_with("mov");
   looks_behind_ =
       bridge_.file().is_regular() && std::string_view(container_->iformat->name).contains("matroska");
@@ -102,7 +103,12 @@ Status Demuxer::open_container(bool thorough) {
   container_.reset(context);
   elementary_ = is_elementary_stream(*context);
   // Errors in headers and indices do not cost any frame, so ignore them.
-  [[maybe_unused]] const auto of_headers = messages_.take();
+  const auto of_headers = messages_.take();
+  if (std::ranges::any_of(of_headers, &FfmpegMessages::Message::outside))
+    return failure(
+        "{}: a track of it is in another file, which is not opened; bring them together first, as by "
+        "ffmpeg -enable_drefs 1 -i FILE -c copy OUT.mov",
+        name_);
   if (thorough) {
     context->probesize = std::int64_t{64} << 20;
     context->max_analyze_duration = std::int64_t{60} * AV_TIME_BASE;
@@ -465,10 +471,16 @@ int Demuxer::next_of_file(AVPacket& packet) {
   const bool cover = (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
   const bool dense = (kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO) && !cover;
   // Pictures are not stored in display order, so their presentation times do not help.
-  const std::int64_t time =
-      packet.dts != AV_NOPTS_VALUE || kind == AVMEDIA_TYPE_VIDEO ? packet.dts : packet.pts;
+  std::int64_t time = packet.dts != AV_NOPTS_VALUE || kind == AVMEDIA_TYPE_VIDEO ? packet.dts : packet.pts;
+  // Matroska stores no decoding times. FFmpeg guesses them, and wrongly for video that begins late. Only
+  // keyframes are shown after all that comes before them.
+  const bool guessed = kind == AVMEDIA_TYPE_VIDEO && !cover && decoding_times_are_guessed_;
+  const bool key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
+  if (guessed && key) time = packet.pts;
   std::int64_t by = clock_.moved_by(number);
-  if (time != AV_NOPTS_VALUE && !cover) {
+  const bool reordered =
+      guessed && !key && time != AV_NOPTS_VALUE && clock_.goes_back(number, microseconds(time));
+  if (time != AV_NOPTS_VALUE && !cover && !reordered) {
     const std::int64_t decoded = microseconds(time);
     std::optional<std::int64_t> next;
     if (clock_.looks_ahead(number, decoded, dense)) next = time_of_next(packet.stream_index);

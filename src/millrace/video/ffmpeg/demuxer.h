@@ -114,6 +114,7 @@ class Demuxer {
   std::int64_t bytes_read_ = 0;              // file position after the last packet read
   bool sought_ = false;                      // after a seek: packets_ no longer covers all of bytes_read_
   bool clock_may_jump_ = false;
+  bool decoding_times_are_guessed_ = false;
   bool has_one_clock_ = false;  // known to have one continuous clock
   ClockJumps clock_;
   std::deque<FfmpegPtr<AVPacket>> unplaced_;    // read, but not yet placed on the continuous clock

@@ -19,6 +19,7 @@ class FfmpegMessages {
     std::int64_t at = 0;         // decoder: packet number, see about(); demuxer: position in the file
     bool concealed = false;      // decoder: part of the picture is concealed
     bool left_out = false;       // demuxer: part of a playlist is not read
+    bool outside = false;        // demuxer: a track is in another file and is not read
     bool unused_option = false;  // encoder: an option of the user's was ignored
     std::string text;            // one line
   };
