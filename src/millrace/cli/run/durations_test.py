@@ -151,6 +151,24 @@ class Durations(unittest.TestCase):
                             wanted = 2 * shown(source)[-1] + samples_of_sound(source) / 48000
                             self.assertAlmostEqual(seconds, wanted, delta=0.15)
 
+    def test_sound_stays_in_step_where_the_last_frames_have_no_times(self):
+        source = self.folder / "reordered.avi"
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=1", "-f", "lavfi", "-i", "anoisesrc=d=1:r=48000",
+               "-c:v", "libx264", "-bf", 3, "-c:a", "pcm_s16le", source)
+        for container in ".mkv", ".mov":
+            target = self.folder / ("in_step" + container)
+            millrace("run", "crop(1)", source, "-o", target, "-y", "-q", "--no-profile", "--loop", 5)
+            frames = shown(target)
+            self.assertEqual(len(frames), 125 + 1)
+            sound = json.loads(tool("ffprobe", "-v", "error", "-select_streams", "a", "-show_packets", "-show_data_hash",
+                                         "md5", "-show_entries", "packet=pts_time,data_hash", "-of", "json", target))["packets"]
+            times = {}
+            for each in sound:
+                times.setdefault(each["data_hash"], []).append(float(each["pts_time"]))
+            begins = next(each for each in times.values() if len(each) == 5)  # once in each round
+            for number, begin in enumerate(begins):
+                self.assertAlmostEqual(begin - begins[0], frames[25 * number] - frames[0], delta=0.025)
+
     def test_a_loop_of_even_frames_is_that_of_ffmpeg(self):
         """ffmpeg 5.1 loses the duration of an unusual last frame in each round, so there is no comparison with others."""
         for sound in (None, "flac"):

@@ -99,7 +99,11 @@ Result<std::optional<video::Frame>> InputPasses::next() {
 video::Losses InputPasses::losses() const { return sum(before_, reader_->losses()); }
 
 void InputPasses::put_in_time(video::Frame& frame) {
-  if (!frame.timestamp) return;
+  if (!frame.timestamp) {
+    // The last frames of AVI with reordered pictures have none. They are shown after all others.
+    if (last_time_) *last_time_ += last_duration_.value_or(frame_duration());
+    return;
+  }
   *frame.timestamp += shift_;
   if (!last_time_) first_time_ = *frame.timestamp;
   last_time_ = frame.timestamp;
