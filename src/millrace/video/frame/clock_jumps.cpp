@@ -33,6 +33,10 @@ bool ClockJumps::looks_ahead(std::size_t stream, std::int64_t decoded, bool dens
          (own.next && decoded + parts_[own.part].moved_by > *own.next + far_ahead);
 }
 
+bool ClockJumps::goes_back(std::size_t stream, std::int64_t decoded) const {
+  return !fitting_part(stream_at(stream), decoded);
+}
+
 std::int64_t ClockJumps::moved_by(std::size_t stream) const {
   return parts_[stream_at(stream).part].moved_by;
 }

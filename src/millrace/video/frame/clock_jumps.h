@@ -28,6 +28,8 @@ class ClockJumps {
   // Whether place() needs the stream's next packet: this one jumps back or far ahead, and its time alone may
   // be wrong.
   [[nodiscard]] bool looks_ahead(std::size_t stream, std::int64_t decoded, bool dense) const;
+  // Whether place() would take this time for a jump back.
+  [[nodiscard]] bool goes_back(std::size_t stream, std::int64_t decoded) const;
   // The offset for packets that have no time at all.
   [[nodiscard]] std::int64_t moved_by(std::size_t stream) const;
 
