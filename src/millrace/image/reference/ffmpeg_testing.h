@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace millrace::image {
@@ -52,6 +53,12 @@ inline Planes8 read_planes(const std::string& path, const video::FrameFormat& fo
   EXPECT_TRUE(file.good()) << path << " is shorter than a frame of " << video::to_string(format);
   EXPECT_EQ(file.peek(), std::ifstream::traits_type::eof()) << path << " is longer than a frame";
   return planes;
+}
+
+// Option of the ffmpeg program that reads a graph from a file. The shell reads the file, because FFmpeg 9 has
+// no -filter_complex_script, and FFmpeg 5 no -/filter_complex.
+inline std::string graph_option(const std::string& path) {
+  return fmt::format("-filter_complex \"$(cat '{}')\"", path);
 }
 
 // FFmpeg's name of the 8-bit pixel format.

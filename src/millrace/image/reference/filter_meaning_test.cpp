@@ -135,10 +135,9 @@ TEST(FilterMeaning, isThatOfFFmpegsCounterparts) {
     outputs += fmt::format(" -map '[o{}]' -f rawvideo '{}'", i, path(fmt::format("out{}", i)));
   }
   std::ofstream(path("graph")) << graph << chains;
-  const std::string command = fmt::format(
-      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt yuv444p -s {}x{} -i '{}' -filter_complex_script "
-      "'{}'{}",
-      format.width, format.height, path("picture"), path("graph"), outputs);
+  const std::string command =
+      fmt::format("ffmpeg -v error -nostdin -f rawvideo -pix_fmt yuv444p -s {}x{} -i '{}' {}{}", format.width,
+                  format.height, path("picture"), graph_option(path("graph")), outputs);
   ASSERT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe): one thread
   const Planes8 input = read_planes(path("in"), format);
 
@@ -206,10 +205,9 @@ TEST(FilterMeaning, ofTwoPicturesIsThatOfFFmpegsCounterparts) {
     outputs += fmt::format(" -map '[o{}]' -f rawvideo '{}'", i, path(fmt::format("out{}", i)));
   }
   std::ofstream(path("graph")) << graph << chains << seconds;
-  const std::string command = fmt::format(
-      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt yuv444p -s {}x{} -i '{}' -filter_complex_script "
-      "'{}'{}",
-      format.width, format.height, path("picture"), path("graph"), outputs);
+  const std::string command =
+      fmt::format("ffmpeg -v error -nostdin -f rawvideo -pix_fmt yuv444p -s {}x{} -i '{}' {}{}", format.width,
+                  format.height, path("picture"), graph_option(path("graph")), outputs);
   ASSERT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe): one thread
   const Planes8 first = read_planes(path("in"), format);
   const Planes8 second = read_planes(path("second"), format);
@@ -264,9 +262,9 @@ TEST(FilterMeaning, overTimeIsThatOfFFmpegsCounterparts) {
         fmt::format(" -map '[o{}]' -fps_mode passthrough -f rawvideo '{}'", i, path(fmt::format("out{}", i)));
   }
   std::ofstream(path("graph")) << graph << chains;
-  const std::string command = fmt::format(
-      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt gray -s {}x{} -i '{}' -filter_complex_script '{}'{}",
-      format.width, format.height, path("video"), path("graph"), outputs);
+  const std::string command =
+      fmt::format("ffmpeg -v error -nostdin -f rawvideo -pix_fmt gray -s {}x{} -i '{}' {}{}", format.width,
+                  format.height, path("video"), graph_option(path("graph")), outputs);
   ASSERT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe): one thread
 
   constexpr int middle = 2;

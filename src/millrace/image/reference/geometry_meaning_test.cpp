@@ -73,9 +73,9 @@ Filtered by_ffmpeg(const video::FrameFormat& format, const std::string& filter, 
                                 : fmt::format("[0]{1},split[in][b];[b]{0}[out]", filter, to_format);
   std::ofstream(path("graph")) << graph;
   const std::string command = fmt::format(
-      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt yuv444p -s {}x{} -i '{}' -filter_complex_script '{}' "
+      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt yuv444p -s {}x{} -i '{}' {} "
       "-map '[in]' -f rawvideo '{}' -map '[out]' -f rawvideo '{}'",
-      format.width, format.height, path("picture"), path("graph"), path("in"), path("out"));
+      format.width, format.height, path("picture"), graph_option(path("graph")), path("in"), path("out"));
   EXPECT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe): one thread
   return {read_planes(path("in"), format), read_planes(path("out"), output)};
 }

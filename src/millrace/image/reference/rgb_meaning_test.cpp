@@ -2,6 +2,7 @@
 // requires, else swscale. One process for all.
 #include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/image/pipeline/presets.h"
+#include "millrace/image/reference/ffmpeg_testing.h"
 #include "millrace/image/reference/scalar_reference.h"
 
 #include <algorithm>
@@ -136,7 +137,7 @@ TEST(RgbMeaning, isThatOfFFmpeg) {
   }
   std::ofstream(path("graph")) << graph;
   const std::string command =
-      fmt::format("ffmpeg -v error -nostdin{} -filter_complex_script '{}'{}", inputs, path("graph"), outputs);
+      fmt::format("ffmpeg -v error -nostdin{} {}{}", inputs, graph_option(path("graph")), outputs);
   ASSERT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe): one thread
 
   for (std::size_t i = 0; i < std::size(rgb_cases); ++i) {
