@@ -85,7 +85,8 @@ class Parts(Case):
         self.plan.write_text(json.dumps(plan))
         refused = run("chunk", self.plan, 0, "-o", self.parts, check=False)
         self.assertEqual(refused.returncode, 1, refused.stderr)
-        self.assertIn("frame 1 should be shown at 62", refused.stderr.decode())
+        # From FFmpeg 6 on, Matroska files with AAC begin at 0, and no longer at 23 ms.
+        self.assertRegex(refused.stderr.decode(), "frame 1 should be shown at (62|39), but the decoded one is shown at (63|40)")
         self.assertEqual(list(self.parts.iterdir()), [])
 
     def test_where_the_disk_is_full_there_is_no_part_and_no_rest_of_one(self):

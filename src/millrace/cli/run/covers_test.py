@@ -103,8 +103,9 @@ class Covers(unittest.TestCase):
                         self.assertAlmostEqual(float(of_kind(account, "video")[0]["duration"]), SECONDS, delta=0.06)
 
                     wanted, found = packets_of_sound(self.inputs / name), packets_of_sound(target)
-                    # Matroska has no time before 0, and so no packet that is only for the start of a decoder.
-                    heard = [each for each in wanted if output == "out.mp4" or name.startswith("opus") or each[1] >= 0]
+                    # Matroska has no time before 0, and so no packet that is only for the start of a decoder, unless FFmpeg knows
+                    # the delay of the codec: of Opus always, of AAC from FFmpeg 8 on.
+                    heard = [each for each in wanted if output == "out.mp4" or len(found) == len(wanted) or each[1] >= 0]
                     self.assertEqual([each[0] for each in found], [each[0] for each in heard])
                     for a, b in zip(found, heard):
                         self.assertAlmostEqual(a[1] - found[0][1], b[1] - heard[0][1], delta=0.0011)

@@ -28,8 +28,10 @@ HDR = ("master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(
 BT2020 = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range tv"
 
 
+# From FFmpeg 6 on, setpts forgets how long frames last. Then .mp4 would leave out the last one.
+LASTING = "-fps_mode passthrough -bsf:v setts=pts=PTS:dts=DTS:duration=0.04/TB"
 # Every third frame on time, the others late by 11 and 22 ms. Needs a fine time base, because setpts rounds.
-UNEVEN = r"settb=1/90000,setpts=PTS+mod(N\,3)*0.011/TB -fps_mode passthrough -enc_time_base 1/90000"
+UNEVEN = rf"settb=1/90000,setpts=PTS+mod(N\,3)*0.011/TB -enc_time_base 1/90000 {LASTING}"
 
 
 def run(*words):
@@ -43,6 +45,21 @@ def ffmpeg(words, folder):
                           capture_output=True)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.decode())
+
+
+def with_matrix(source, target, matrix):
+    """Copy an .mp4 or .mov, and set the display matrix of its first stream."""
+    data = bytearray(source.read_bytes())
+    place = data.index(b"tkhd") + 44
+    data[place:place + 36] = struct.pack(">9i", *matrix)
+    target.write_bytes(data)
+
+
+def turn(source, target, degrees):
+    """Copy an .mp4 or .mov, to be shown turned anticlockwise. FFmpeg 5 and 7 have no option for that in common."""
+    cos, sin = {90: (0, 1), 180: (-1, 0), 270: (0, -1)}[degrees]
+    one = 1 << 16
+    with_matrix(source, target, (cos * one, -sin * one, 0, sin * one, cos * one, 0, 0, 0, 1 << 30))
 
 
 def make_inputs(folder):
@@ -74,10 +91,8 @@ def make_inputs(folder):
             "-map 0:v -map 1:a -c:v mpeg4 -c:a libmp3lame old.avi",
             "-map 0:v -c:v ffv1 -pix_fmt yuv444p12le lossless.mkv",
             ], folder)
-    turned = []
     for degrees in (90, 180, 270):
-        turned.append(f"-map 0 -c copy -metadata:s:v rotate={degrees} phone{degrees}.mp4")
-    ffmpeg(["-i plain.mp4", *turned], folder)
+        turn(folder / "plain.mp4", folder / f"phone{degrees}.mp4", degrees)
 
 
 def probe(path, *more):
@@ -380,14 +395,11 @@ class Travel(unittest.TestCase):
     def test_a_matrix_that_does_not_rotate_is_not_called_a_rotation(self):
         one, whole = 1 << 16, 1 << 30
         source = self.inputs / "phone90.mp4"
-        place = source.read_bytes().index(b"tkhd") + 44
         for name, matrix in ("zero", (0,) * 9), ("scaling", (2 * one, 0, 0, 0, one, 0, 0, 0, whole)), \
                 ("shift", (one, 0, 0, 0, one, 0, 5 * one, 0, whole)):
             with self.subTest(name):
                 changed = self.folder / f"{name}.mp4"
-                data = bytearray(source.read_bytes())
-                data[place:place + 36] = struct.pack(">9i", *matrix)
-                changed.write_bytes(data)
+                with_matrix(source, changed, matrix)
                 _, report = self.through(changed, f"{name}-out.mkv")
                 self.assertEqual([each for each in report["not_kept"] if "rotation" in each], [])
                 self.assertIn("a display matrix that does not rotate", report["not_kept"])
@@ -739,34 +751,39 @@ class Travel(unittest.TestCase):
         encoders = {"h264": "libx264 -preset ultrafast", "hevc": "libx265 -preset ultrafast -x265-params log-level=none",
                     "prores": "prores_ks", "ffv1": "ffv1", "vp9": "libvpx-vp9 -deadline realtime -cpu-used 8",
                     "mpeg2": "mpeg2video"}
-        timing = {"even": "", "uneven": "-vf " + UNEVEN, "late": r"-vf setpts=PTS+0.24/TB -fps_mode passthrough"}
+        # From FFmpeg 7 on, the encoder's options do not replace the colours of frames.
+        colors = "-vf setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709"
+        timing = {"even": colors, "uneven": f"{colors},{UNEVEN}", "late": f"{colors},setpts=PTS+0.24/TB {LASTING}"}
         tags = ("-color_primaries bt709 -color_trc bt709 -colorspace bt709 -color_range tv "
                 "-metadata title=Clip -metadata:s:a language=deu")
         words = []
-        for name, codec, pixels_of, turn, times, sound, _ in rows:
+        for name, codec, pixels_of, degrees, times, sound, _ in rows:
             audio = f"-map 1:a -c:a {sound}" if sound else "-an"
             words.append(f"-map 0:v {audio} {timing[times]} -c:v {encoders[codec]} -pix_fmt {pixels_of} {tags} "
-                         f"-aspect 3:2 {'t' if turn else ''}{name}")
+                         f"-aspect 3:2 {'t' if degrees else ''}{name}")
         ffmpeg(["-f lavfi -i testsrc2=s=64x48:r=25:d=0.28 -f lavfi -i sine=r=44100:d=0.28", *words], self.folder)
-        turned = [row for row in rows if row[3]]
-        ffmpeg([f"-i t{row[0]}" for row in turned] +
-               [f"-map {n} -c copy -metadata:s:v rotate={row[3]} {row[0]}" for n, row in enumerate(turned)], self.folder)
-        for name, codec, pixels_of, turn, times, sound, container in rows:
-            with self.subTest(f"{name}, {codec}, {pixels_of}, {turn} degrees, {times}, {sound}, to .{container}"):
+        for name, _, _, degrees, *_ in rows:
+            if degrees:
+                turn(self.folder / f"t{name}", self.folder / name, degrees)
+        for name, codec, pixels_of, degrees, times, sound, container in rows:
+            with self.subTest(f"{name}, {codec}, {pixels_of}, {degrees} degrees, {times}, {sound}, to .{container}"):
                 source = self.folder / name
                 # Use another codec if the output's default codec does not support the format.
                 words = {"mov": ("--codec", "prores", "--format", "yuv422p10"), "webm": ("--preset", "8")}.get(container, ())
                 target, report = self.through(source, "out." + container, *words, pipeline="crop(1)")
                 self.assertEqual(report["not_kept"], [])
-                self.check_accounts(source, target, turn, ("pix_fmt", "chroma_location") if container == "mov" else ())
+                # FFmpeg 7 tells the range of ProRes only with its frames.
+                changed = ("pix_fmt", "chroma_location", "color_range") if container == "mov" else ()
+                self.check_accounts(source, target, degrees, changed)
 
     # ffprobe fields about coding and storage, which may change. All others must stay.
     STORED = {"index", "id", "codec_tag", "codec_tag_string", "time_base", "start_pts", "start_time", "duration", "duration_ts",
               "bit_rate", "max_bit_rate", "nb_frames", "extradata_size", "extradata_hash", "r_frame_rate", "avg_frame_rate", "tags",
-              "disposition"}
+              "disposition", "initial_padding", "mime_codec_string", "ts_id", "ts_packetsize"}
     CODED = STORED | {"codec_name", "codec_long_name", "profile", "level", "has_b_frames", "refs", "is_avc",
                       "nal_length_size", "bits_per_raw_sample", "closed_captions", "film_grain", "coded_width",
-                      "coded_height", "field_order", "side_data_list", "quarter_sample", "divx_packed"}
+                      "coded_height", "field_order", "side_data_list", "quarter_sample", "divx_packed",
+                      "view_ids_available", "view_pos_available"}
 
     def check_accounts(self, source, target, turn, changed):
         accounts = [probe(each, "-show_packets", "-show_data_hash", "md5") for each in (source, target)]
@@ -805,8 +822,9 @@ class Travel(unittest.TestCase):
                 if not adts:
                     self.assertEqual(*[[p["data_hash"] for p in each] for each in packets_of])
             for at, found in zip(*[sorted(float(p["pts_time"]) for p in each) for each in packets_of], strict=True):
-                # Matroska has no times below 0, but Opus has a place there for what a decoder is to leave out.
-                if target.suffix in (".mkv", ".webm") and a["codec_name"] != "opus":
+                # Matroska has no times below 0, but a place for what a decoder is to leave out: of Opus, and of all codecs from
+                # FFmpeg 8 on.
+                if target.suffix in (".mkv", ".webm") and a["codec_name"] != "opus" and found >= 0:
                     at = max(at, 0)
                 self.assertAlmostEqual(at, found, delta=0.0006)
 
