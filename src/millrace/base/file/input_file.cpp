@@ -60,6 +60,8 @@ Result<std::size_t> InputFile::read(std::span<std::byte> destination) {
       return std::unexpected(Error{ErrorKind::interrupted, name_ + ": reading was stopped"});
     const ssize_t count = ::read(descriptor_.get(), destination.data(), destination.size());
     if (count >= 0) {
+      if (count == 0 && !destination.empty() && has_shrunk())
+        return failure("{}: became shorter while it was read", name_);
       position_ += static_cast<std::uint64_t>(count);
       return static_cast<std::size_t>(count);
     }
@@ -67,6 +69,12 @@ Result<std::size_t> InputFile::read(std::span<std::byte> destination) {
     if (errno != EINTR && errno != EAGAIN)
       return failure("{}: reading failed after {} bytes ({})", name_, position_, system_reason(errno));
   }
+}
+
+bool InputFile::has_shrunk() const {
+  struct stat now{};
+  return size_ && position_ < *size_ && fstat(descriptor_.get(), &now) == 0 &&
+         static_cast<std::uint64_t>(now.st_size) < *size_;
 }
 
 std::optional<std::uint64_t> InputFile::remaining() const {

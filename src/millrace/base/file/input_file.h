@@ -33,6 +33,7 @@ class InputFile final : public ByteSource, public RandomBytes {
   [[nodiscard]] static std::unique_ptr<InputFile> standard_input(const std::stop_token& stop = {});
   InputFile(Descriptor descriptor, std::string name, const std::stop_token& stop = {});
 
+  // Fails where a file ends earlier than it did when it was opened.
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> destination) override;
   void cancel() override { wait_.stop(); }
   [[nodiscard]] bool is_stopped() const { return wait_.is_stopped(); }
@@ -51,6 +52,8 @@ class InputFile final : public ByteSource, public RandomBytes {
   [[nodiscard]] bool is_same_file(const std::string& path) const;
 
  private:
+  [[nodiscard]] bool has_shrunk() const;
+
   Descriptor descriptor_;
   std::string name_;
   std::optional<std::uint64_t> size_;

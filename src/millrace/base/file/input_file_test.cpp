@@ -90,6 +90,24 @@ TEST_F(InputFileTest, IsRefusedWithTheWayOutWhereThereIsNone) {
   EXPECT_THAT(folder.error().message, HasSubstr("is a directory; give one in it"));
 }
 
+TEST_F(InputFileTest, FailsWhereItBecameShorterWhileItWasRead) {
+  const std::string path = folder_ / "shrinking";
+  for (const std::size_t left : {0U, 3U, 5U, 6U}) {
+    make_file(path, "012345");
+    auto file = InputFile::open(path);
+    ASSERT_TRUE(file) << file.error().message;
+    std::array<std::byte, 3> some{};
+    ASSERT_EQ((*file)->read(some).value(), 3U);
+    std::filesystem::resize_file(path, left);
+    auto count = (*file)->read(some);
+    if (count && *count > 0) count = (*file)->read(some);
+    ASSERT_EQ(count.has_value(), left == 6) << left;
+    if (!count) {
+      EXPECT_THAT(count.error().message, HasSubstr("shrinking: became shorter while it was read"));
+    }
+  }
+}
+
 TEST_F(InputFileTest, KnowsItsOtherNames) {
   make_file(path_, "content");
   std::filesystem::create_hard_link(path_, folder_ / "other name");
