@@ -14,8 +14,10 @@
 #include <unistd.h>
 #include <utility>
 
+#include <linux/capability.h>
 #include <linux/sched.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 namespace millrace::machine {
@@ -171,6 +173,16 @@ std::unexpected<Error> refused(pid_t thread, SchedulingClass wanted, int error_n
                  system_reason(error_number));
 }
 
+// The kernel asks for this capability in the first user namespace. Elsewhere even root lacks it.
+bool may_set_any_class() {
+  constexpr ino_t first_user_namespace = 0xEFFFFFFD;
+  struct stat own{};
+  if (stat("/proc/self/ns/user", &own) != 0 || own.st_ino != first_user_namespace) return false;
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  return syscall(SYS_capget, &header, sets.data()) == 0 && (sets[0].effective >> CAP_SYS_NICE & 1U) != 0;
+}
+
 }  // namespace
 
 bool is_fair(SchedulingClass scheduling_class) {
@@ -236,6 +248,23 @@ Result<SchedulingAttributes> change_scheduling(pid_t thread, const SchedulingCha
   }
   if (syscall(SYS_sched_setattr, thread, &*attributes, 0) != 0) return refused(thread, wanted, errno);
   return scheduling_attributes(thread);
+}
+
+Status may_give_back_class(pid_t thread, const SchedulingAttributes& own) {
+  const SchedulingClass its = own.scheduling_class;
+  if (its == SchedulingClass::deadline || its == SchedulingClass::unknown)
+    return failure("thread {} keeps class {}, which millrace could not give back", thread, name_of(its));
+  if (!is_realtime(its)) return {};
+  // The limit of the thread's process counts, not that of this one.
+  rlimit limit{};
+  if (prlimit(thread, RLIMIT_RTPRIO, nullptr, &limit) == 0 &&
+      limit.rlim_cur >= static_cast<rlim_t>(own.priority))
+    return {};
+  if (may_set_any_class()) return {};
+  return failure(
+      "thread {} keeps class {}: giving it back would need CAP_SYS_NICE, or RLIMIT_RTPRIO of {} in "
+      "the program (prlimit --rtprio)",
+      thread, name_of(its), own.priority);
 }
 
 Status hand_down_scheduling(pid_t thread) {

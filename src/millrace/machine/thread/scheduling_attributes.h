@@ -54,6 +54,11 @@ struct SchedulingChange {
 // which. The attributes are then unchanged.
 [[nodiscard]] Result<SchedulingAttributes> change_scheduling(pid_t thread, const SchedulingChange& change);
 
+// Checks whether this process could give a thread its class back after the thread has left it. Fails for
+// classes that change_scheduling() does not set, and for real-time classes without the right to set them.
+// own: the thread's attributes in its class.
+[[nodiscard]] Status may_give_back_class(pid_t thread, const SchedulingAttributes& own);
+
 // Copies all attributes of the calling thread to another thread, such as a child process: class, priority,
 // nice value, slice and reset-on-fork. Fails if that needs a missing permission.
 [[nodiscard]] Status hand_down_scheduling(pid_t thread);

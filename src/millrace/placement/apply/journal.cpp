@@ -52,6 +52,13 @@ std::string words_of(const Given& given) {
                      given.slice_ns ? std::to_string(*given.slice_ns) : std::string(nothing));
 }
 
+// Also reads the classes that a thread may have but millrace does not give.
+std::optional<machine::SchedulingClass> read_class(std::string_view name) {
+  for (const auto kept : {machine::SchedulingClass::deadline, machine::SchedulingClass::unknown})
+    if (name == machine::name_of(kept)) return kept;
+  return machine::parse_scheduling_class(name);
+}
+
 // Returns nothing if the words are missing, as in journals of earlier versions: such a thread keeps all it
 // has.
 Given read_given_words(std::istream& words) {
@@ -72,7 +79,7 @@ std::optional<Original> read_original_words(std::istream& words) {
   std::string scheduling_class;
   words >> mask >> scheduling_class >> original.nice >> original.priority >> original.slice_ns;
   const auto cpus = CpuSet::parse(mask == nothing ? "" : mask);
-  const auto found = machine::parse_scheduling_class(scheduling_class);
+  const auto found = read_class(scheduling_class);
   if (!words || !cpus || !found) return std::nullopt;
   original.mask = *cpus;
   original.scheduling_class = *found;

@@ -61,6 +61,22 @@ TEST_F(JournalTest, IsReadBackAsItWasWritten) {
   EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), journal->content());
 }
 
+// Otherwise the masks of such a process would not be restored.
+TEST_F(JournalTest, ProcessesOfEveryClassAreReadBack) {
+  auto journal = begin();
+  ASSERT_TRUE(journal) << journal.error().message;
+  pid_t number = 1;
+  for (const auto scheduling_class :
+       {machine::SchedulingClass::other, machine::SchedulingClass::batch, machine::SchedulingClass::idle,
+        machine::SchedulingClass::fifo, machine::SchedulingClass::rr, machine::SchedulingClass::deadline,
+        machine::SchedulingClass::unknown}) {
+    const ProcessId id{++number, 456};
+    ASSERT_TRUE(journal->add_process(id, {.mask = {1}, .scheduling_class = scheduling_class}));
+    ASSERT_TRUE(journal->add_thread(id, 1000, {.mask = {2}, .scheduling_class = scheduling_class}));
+  }
+  EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), journal->content());
+}
+
 TEST_F(JournalTest, HasNoFileUntilItGetsItsName) {
   folder_ = own_.path() / "millrace";
   auto journal = Journal::begin_unnamed(folder());

@@ -76,12 +76,24 @@ bool ThreadChanger::give_mask(ChangedThread& thread, const ThreadPlan& plan) {
   return true;
 }
 
+// A class that could not be given back is not taken away.
+machine::SchedulingClass ThreadChanger::class_for(const ChangedThread& thread, const ThreadPlan& plan) {
+  const auto own = thread.original.scheduling_class;
+  const auto planned = plan.scheduling_class.value_or(own);
+  if (planned == own) return own;
+  const auto may = machine::may_give_back_class(
+      thread.number, {.scheduling_class = own, .priority = thread.original.priority});
+  if (may) return planned;
+  refuse(may.error());
+  return own;
+}
+
 void ThreadChanger::give_attributes(ChangedThread& thread, const ThreadPlan& plan) {
   machine::SchedulingChange change;
-  const auto scheduling_class = plan.scheduling_class.value_or(thread.original.scheduling_class);
+  const auto scheduling_class = class_for(thread, plan);
   if (scheduling_class != thread.last.scheduling_class) {
     change.scheduling_class = scheduling_class;
-    if (!plan.scheduling_class) change.priority = thread.original.priority;
+    if (scheduling_class == thread.original.scheduling_class) change.priority = thread.original.priority;
   }
   const bool fair = scheduling_class == machine::SchedulingClass::other ||
                     scheduling_class == machine::SchedulingClass::batch;

@@ -74,6 +74,7 @@ class ThreadChanger {
  private:
   [[nodiscard]] bool journalled(const Status& written);
   [[nodiscard]] bool give_mask(ChangedThread& thread, const ThreadPlan& plan);
+  [[nodiscard]] machine::SchedulingClass class_for(const ChangedThread& thread, const ThreadPlan& plan);
   void give_attributes(ChangedThread& thread, const ThreadPlan& plan);
   void refuse(const Error& error);
   void note_first_change();

@@ -1,11 +1,13 @@
 #include "millrace/base/testing/eventually_testing.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/machine/thread/without_capability_testing.h"
 #include "millrace/placement/apply/thread_register_testing.h"
 #include "millrace/placement/task/forked_process_testing.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <csignal>
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -13,7 +15,11 @@
 #include <unistd.h>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 
 namespace millrace::placement {
 namespace {
@@ -58,6 +64,100 @@ TEST_F(ThreadRegisterTest, AProcessThatIsFoundWithAMaskThatAThreadWasGivenHasNot
   threads.restore();
   EXPECT_EQ(machine::thread_affinity(child), machine_state_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
+}
+
+// A class that a thread may have, and whether this process may set it.
+struct OwnClass {
+  machine::SchedulingClass scheduling_class;
+  bool may_set;
+};
+
+void PrintTo(const OwnClass& own, std::ostream* out) { *out << machine::name_of(own.scheduling_class); }
+
+class ClassesOfTheirOwn : public FollowedThreads, public testing::WithParamInterface<OwnClass> {
+ protected:
+  // The calling thread takes the class. Returns whether that is permitted.
+  [[nodiscard]] static bool take_class() {
+    if (GetParam().scheduling_class != machine::SchedulingClass::deadline)
+      return machine::change_scheduling(0, {.scheduling_class = GetParam().scheduling_class, .priority = 7})
+          .has_value();
+    constexpr std::uint32_t deadline_class = 6;
+    constexpr std::uint64_t period_ns = 100'000'000;
+    struct {
+      std::uint32_t size = 48;
+      std::uint32_t policy = deadline_class;
+      std::uint64_t flags = 0;
+      std::int32_t nice = 0;
+      std::uint32_t priority = 0;
+      std::uint64_t runtime = period_ns / 100;
+      std::uint64_t deadline = period_ns;
+      std::uint64_t period = period_ns;
+    } attributes;
+    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
+  }
+};
+
+TEST_P(ClassesOfTheirOwn, AreTakenOnlyIfTheyCanBeGivenBack) {
+  for (const auto given : {machine::SchedulingClass::other, machine::SchedulingClass::batch,
+                           machine::SchedulingClass::rr, machine::SchedulingClass::fifo}) {
+    SCOPED_TRACE(machine::name_of(given));
+    if (given == GetParam().scheduling_class) continue;
+    const ForkedProcess program([] {
+      if (!take_class()) _exit(1);
+      pause();
+    });
+    const auto takes_its_class = [&] {
+      const auto now = read_original(program.number());
+      return now && now->scheduling_class == GetParam().scheduling_class;
+    };
+    const auto is_refused = [&] { return read_task_stat(program.number(), program.number())->state == 'Z'; };
+    if (!eventually([&] { return takes_its_class() || is_refused(); }) || !takes_its_class())
+      GTEST_SKIP() << "this class is not permitted here";
+    const Original before = read_original(program.number()).value();
+    std::optional<machine::WithoutCapability> unprivileged;
+    if (!GetParam().may_set) {
+      unprivileged.emplace(CAP_SYS_NICE);
+      const rlimit none{};
+      if (!unprivileged->taken() || prlimit(program.number(), RLIMIT_RTPRIO, &none, nullptr) != 0)
+        GTEST_SKIP() << "capabilities and limits cannot be taken away here";
+    }
+    ThreadRegister threads(machine_state_, policy_of({.scheduling_class = given}), journal_);
+    ASSERT_TRUE(threads.process_began(program.number()));
+    const bool given_back =
+        GetParam().may_set && GetParam().scheduling_class != machine::SchedulingClass::deadline;
+    if (!given_back) {
+      EXPECT_TRUE(same_but_nice(read_original(program.number()).value(), before));
+      EXPECT_EQ(threads.counts().refused, 1);
+      EXPECT_THAT(threads.counts().first_refusal, testing::HasSubstr("keeps class"));
+    } else {
+      EXPECT_EQ(read_original(program.number())->scheduling_class, given);
+    }
+    threads.restore();
+    EXPECT_EQ(read_original(program.number()).value(), before);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ClassesOfTheirOwn,
+                         testing::Values(OwnClass{machine::SchedulingClass::deadline, true},
+                                         OwnClass{machine::SchedulingClass::rr, true},
+                                         OwnClass{machine::SchedulingClass::rr, false},
+                                         OwnClass{machine::SchedulingClass::fifo, false},
+                                         OwnClass{machine::SchedulingClass::idle, true},
+                                         OwnClass{machine::SchedulingClass::batch, true}));
+
+// The priority belongs to the class.
+TEST_F(ThreadRegisterTest, WhoIsGivenItsOwnClassAgainHasItsPriority) {
+  const ForkedProcess program;
+  if (!machine::change_scheduling(program.number(),
+                                  {.scheduling_class = machine::SchedulingClass::rr, .priority = 7}))
+    GTEST_SKIP() << "class rr is not permitted here";
+  const Original before = read_original(program.number()).value();
+  ThreadRegister threads(machine_state_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
+                         journal_);
+  ASSERT_TRUE(threads.process_began(program.number()));
+  ASSERT_EQ(read_original(program.number())->scheduling_class, machine::SchedulingClass::batch);
+  threads.set_policy(policy_of({.scheduling_class = machine::SchedulingClass::rr}));
+  EXPECT_EQ(read_original(program.number()).value(), before);
 }
 
 // It was found after it had chosen its mask, with an inherited class.
