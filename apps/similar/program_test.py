@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import signal
 import struct
 import subprocess
@@ -283,6 +284,24 @@ class Program(unittest.TestCase):
         self.assertIn("cannot write", done.stderr.decode())
         self.assertFalse((self.folder / "similar.index").exists())
 
+    @unittest.skipIf("MILLRACE_SANITIZED" in os.environ, "a sanitizer keeps memory of its own")
+    def test_a_large_file_that_is_no_index_is_refused_without_reading_it(self):
+        mark, version = b"millrace-similar", struct.pack("<I", 1)
+        for start, told in ((b"", "no index"), (mark, "version 0"), (mark + version, "damaged"),
+                            (mark + version + struct.pack("<II", 1, 1 << 26), "damaged"),
+                            (b"millrace-journal" + version, "no index")):
+            large = self.folder / "large"
+            with open(large, "wb") as file:
+                file.write(start)
+                file.truncate(3 << 30)
+            self.refused(1, told, "query", "-i", "large", "photos/01.png")
+            large.rename(self.folder / "other.journal")
+            self.run_program("index", "photos", "-o", "other", "-q")
+            large.unlink(missing_ok=True)
+            (self.folder / "other.journal").unlink(missing_ok=True)
+        most_kilobytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.assertLess(most_kilobytes, 500 << 10)
+
     def test_nothing_but_the_own_index_is_overwritten_unless_asked(self):
         self.done(0, "index", "photos")
         report = self.folder / "report"
@@ -376,7 +395,6 @@ class Program(unittest.TestCase):
 
 def limit_files(size):
     """Make writes beyond the size fail, as on a full disk."""
-    import resource
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 

@@ -7,6 +7,7 @@
 #include "millrace/base/text/print.h"
 #include "millrace/stream/run/run_report_json.h"
 #include "similar/index/index_file.h"
+#include "similar/index/record_file.h"
 #include "similar/run/index_run.h"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ void warn(const std::string& line) { print_error(program_name, line); }
 // overwritten; a damaged one is rebuilt. Usage error if the file is something else, or the index of another
 // folder, and must not be overwritten.
 Result<std::vector<IndexedImage>> known_images(const IndexSettings& settings, const std::string& folder) {
-  const auto bytes = read_regular_file(settings.output);
+  const auto bytes = read_record_file(settings.output, index_mark);
   if (!bytes) return std::unexpected(bytes.error());
   if (!*bytes || (*bytes)->empty()) return {};
   if (!has_mark(**bytes, index_mark)) {

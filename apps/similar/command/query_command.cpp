@@ -8,6 +8,7 @@
 #include "millrace/stream/run/run_report_json.h"
 #include "similar/command/index_command.h"
 #include "similar/index/index_file.h"
+#include "similar/index/record_file.h"
 #include "similar/run/html_page.h"
 #include "similar/run/query_report.h"
 #include "similar/run/query_run.h"
@@ -35,7 +36,7 @@ struct QuerySettings {
 };
 
 Result<ImageIndex> load_index(const std::string& path) {
-  const auto bytes = read_regular_file(path);
+  const auto bytes = read_record_file(path, index_mark);
   if (!bytes) return std::unexpected(bytes.error());
   if (!*bytes)
     return usage_error("there is no index '{}'; make one with: millrace-similar index DIR -o {}", path, path);

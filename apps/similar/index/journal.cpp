@@ -2,8 +2,8 @@
 
 #include "millrace/base/descriptor/full_transfer.h"
 #include "millrace/base/error/system_reason.h"
-#include "millrace/base/file/whole_file.h"
 #include "similar/index/index_file.h"
+#include "similar/index/record_file.h"
 #include "similar/index/record_format.h"
 
 #include <cerrno>
@@ -66,7 +66,7 @@ Result<Journal> Journal::open(const std::string& index_path, const std::string& 
 }
 
 Status Journal::recover(const std::string& folder) {
-  const auto bytes = read_regular_file(path_);
+  const auto bytes = read_record_file(path_, journal_mark);
   if (!bytes) return std::unexpected(bytes.error());
   if (*bytes && !(*bytes)->empty() && !has_mark(**bytes, journal_mark) && (*bytes)->size() >= mark_size)
     return failure("'{}' is not a journal of millrace-similar; move it away or name another index", path_);

@@ -4,8 +4,8 @@
 //
 //   mark      16 bytes
 //   version   u32
-//   records   kind u32, length u32, XXH3-64 of kind, length and payload, seeded by the offset of the record,
-//             u64; payload
+//   records   kind u32, length u32, checksum u64, payload. The checksum is the XXH3-64 of the payload, seeded
+//             by the XXH3-64 of length and kind, seeded by the offset of the record
 #pragma once
 
 #include "millrace/base/error/result.h"
