@@ -16,8 +16,6 @@
 
 #include <sys/wait.h>
 
-extern char** environ;
-
 namespace millrace::dedup {
 namespace {
 

@@ -73,11 +73,14 @@ INSTANTIATE_TEST_SUITE_P(Places, OntoItself,
 double binomial(const std::vector<float>& image, int width, int height, int x, int y) {
   constexpr std::array<double, 3> weights{0.25, 0.5, 0.25};
   double sum = 0;
-  for (int dy = -1; dy <= 1; ++dy)
-    for (int dx = -1; dx <= 1; ++dx)
-      sum += weights.at(static_cast<std::size_t>(dx + 1)) * weights.at(static_cast<std::size_t>(dy + 1)) *
-             image[static_cast<std::size_t>(std::clamp(y + dy, 0, height - 1) * width +
-                                            std::clamp(x + dx, 0, width - 1))];
+  for (std::size_t down = 0; down < weights.size(); ++down)
+    for (std::size_t right = 0; right < weights.size(); ++right) {
+      const int row = std::clamp(y - 1 + static_cast<int>(down), 0, height - 1);
+      const int column = std::clamp(x - 1 + static_cast<int>(right), 0, width - 1);
+      sum += weights.at(down) * weights.at(right) *
+             image[static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
+                   static_cast<std::size_t>(column)];
+    }
   return sum;
 }
 

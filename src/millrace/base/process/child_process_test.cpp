@@ -72,12 +72,13 @@ TEST(ChildProcess, SignalsCarryTheirValue) {
   ChildProcess child = start([&] {
     siginfo_t info{};
     sigwaitinfo(&waited, &info);
-    std::ignore = write(ends[1], &info.si_value.sival_ptr, sizeof(void*));
+    const auto got = reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr);
+    std::ignore = write(ends[1], &got, sizeof got);
   });
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  auto* const value = reinterpret_cast<void*>(std::uintptr_t{0x123456789abc});  // NOLINT: any value
-  EXPECT_TRUE(child.kill(SIGUSR1, value));
-  void* got = nullptr;
+  constexpr std::uintptr_t value = 0x123456789abc;
+  EXPECT_TRUE(child.kill(SIGUSR1, reinterpret_cast<void*>(value)));  // NOLINT: any value
+  std::uintptr_t got = 0;
   ASSERT_EQ(read(ends[0], &got, sizeof(got)), static_cast<ssize_t>(sizeof(got)));
   EXPECT_EQ(got, value);
   EXPECT_EQ(child.wait(), 0);
