@@ -140,14 +140,24 @@ class Untrusted(unittest.TestCase):
         for kind in manifest, file_list:
             file.write_text(kind(f"http://127.0.0.1:{self.port}/whole0.ts"))
             self.refused(["evil.mp4: is a list of other files"], *self.commands(file))
+        file = self.folder / "evil.m3u8"
         for kind in media_playlist, later_segment, master_playlist:
             file.write_text(kind(f"http://127.0.0.1:{self.port}/whole0.ts"))
-            self.refused([f"'http://127.0.0.1:{self.port}", "evil.mp4"], *self.commands(file))
+            self.refused([f"'http://127.0.0.1:{self.port}", "evil.m3u8"], *self.commands(file))
         file.write_text(media_playlist(f"http://127.0.0.1:{self.port}/whole0.ts"))
         done = run("batch", "crop(1)", file, "-o", "null", "-q")
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"'http://127.0.0.1:{self.port}".encode(), done.stderr)
         self.expect_no_connection()
+
+    def test_a_playlist_that_does_not_look_like_one_by_its_name_or_is_of_another_kind_is_called_a_playlist(self):
+        """FFmpeg 5 reads an HLS playlist whatever its name, FFmpeg 7 does not."""
+        file = self.folder / "evil.mp4"
+        file.write_text(media_playlist(f"http://127.0.0.1:{self.port}/whole0.ts"))
+        done = run("run", "crop(1)", file, "-o", "null", "-q")
+        self.assertRegex(done.stderr.decode(), rf"evil.mp4: (is a playlist, .*m3u8|refers to 'http://127.0.0.1:{self.port})")
+        file.write_text("#EXTM3U\nwhole0.ts\n")
+        self.refused(["evil.mp4: is a playlist", "HLS", ".m3u8"], *self.commands(file))
 
     def test_a_description_of_a_network_stream_opens_no_port(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

@@ -75,12 +75,13 @@ bool Demuxer::has_unknown_sound() const {
 
 // thorough: probes much more of the file, at the limit of what a user may have to wait for.
 Status Demuxer::open_container(bool thorough) {
+  const AVInputFormat* kind = nullptr;
   const auto unreadable = [&](int code) -> Status {
     if (const auto error = read_error()) return std::unexpected(*error);
+    if (Status known = named_.check_unread(kind); !known) return known;
     return failure("{}: is not a video that FFmpeg can read, or is damaged ({})", name_,
                    ffmpeg_message(code));
   };
-  const AVInputFormat* kind = nullptr;
   const int probed = av_probe_input_buffer2(bridge_.io(), &kind, name_.c_str(), nullptr, 0, 0);
   if (probed < 0) return unreadable(probed);
   if (const char* why = why_refused(*kind)) return failure("{}: {}", name_, why);

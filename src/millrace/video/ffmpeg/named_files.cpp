@@ -45,6 +45,13 @@ fs::path path_of(std::string_view url) {
   return end != std::string_view::npos && url[end] == ':' ? fs::path() : fs::path(url);
 }
 
+bool is_hls(const AVInputFormat& demuxer) { return std::string_view(demuxer.name).starts_with("hls"); }
+
+bool starts_as_playlist(InputFile& file) {
+  std::string start(std::min<std::uint64_t>(file.size().value_or(0), 7), '\0');
+  return file.read_at(0, std::as_writable_bytes(std::span(start))) && is_playlist(start);
+}
+
 // FFmpeg probes each playlist's first part, which takes several MiB and one descriptor.
 constexpr std::size_t most_playlists = 128;
 constexpr std::size_t most_playlist_bytes = std::size_t{256} << 20;
@@ -56,7 +63,7 @@ constexpr std::size_t most_files_of_header = 4 * most_playlists;
 Status NamedFiles::check(const AVInputFormat& demuxer) {
   in_header_ = true;
   files_ = bytes_ = 0;
-  if (!std::string_view(demuxer.name).starts_with("hls")) return {};
+  if (!is_hls(demuxer)) return {};
   if (!file_.is_regular())
     return failure(
         "{}: is a playlist (HLS), and what it names is in no folder; give the playlist by its name",
@@ -68,6 +75,14 @@ Status NamedFiles::check(const AVInputFormat& demuxer) {
                    size->playlists, most_playlists);
   bytes_ = size->bytes;
   return {};
+}
+
+Status NamedFiles::check_unread(const AVInputFormat* demuxer) const {
+  if (demuxer != nullptr && is_hls(*demuxer)) return {};
+  if (!file_.is_regular() || !starts_as_playlist(file_)) return {};
+  return failure("{}: is a playlist, and FFmpeg reads only those of HLS whose name ends in .m3u8; rename it, "
+                 "or give the video itself",
+                 file_.name());
 }
 
 void NamedFiles::guard(AVFormatContext& context, FfmpegPtr<AVDictionary>& options) {
@@ -150,8 +165,7 @@ Status NamedFiles::admit(InputFile& file) {
   if (in_header_ && ++files_ > most_files_of_header)
     return failure("{}: names more than {} files to begin with; give the video itself", file_.name(),
                    most_files_of_header);
-  std::string start(std::min<std::uint64_t>(file.size().value_or(0), 7), '\0');
-  if (!file.read_at(0, std::as_writable_bytes(std::span(start))) || !is_playlist(start)) return {};
+  if (!starts_as_playlist(file)) return {};
   const Result<PlaylistSize> size = measured(file);
   if (!size) return std::unexpected(size.error());
   if (size->playlists > 0)

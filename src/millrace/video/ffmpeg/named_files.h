@@ -40,6 +40,9 @@ class NamedFiles {
 
   // Fails if the user's file is a playlist that names too much.
   [[nodiscard]] Status check(const AVInputFormat& demuxer);
+  // Fails if the user's file, which `demuxer` or none could not open, is a playlist. FFmpeg 7 and later take
+  // a file for one of HLS only if its name says so.
+  [[nodiscard]] Status check_unread(const AVInputFormat* demuxer) const;
   // Adds to the options for opening the context.
   void guard(AVFormatContext& context, FfmpegPtr<AVDictionary>& options);
   // FFmpeg opens all playlists for the header. Afterwards it reads one again only in place of the old one.
