@@ -478,6 +478,8 @@ int Demuxer::next_of_file(AVPacket& packet) {
   const bool guessed = kind == AVMEDIA_TYPE_VIDEO && !cover && decoding_times_are_guessed_;
   const bool key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
   if (guessed && key) time = packet.pts;
+  const std::int64_t lasts =
+      clock_.until_next(number, microseconds(packet.duration), stream.codecpar->video_delay);
   std::int64_t by = clock_.moved_by(number);
   const bool reordered =
       guessed && !key && time != AV_NOPTS_VALUE && clock_.goes_back(number, microseconds(time));
@@ -485,7 +487,7 @@ int Demuxer::next_of_file(AVPacket& packet) {
     const std::int64_t decoded = microseconds(time);
     std::optional<std::int64_t> next;
     if (clock_.looks_ahead(number, decoded, dense)) next = time_of_next(packet.stream_index);
-    by = clock_.place(number, decoded, microseconds(packet.duration), dense, next);
+    by = clock_.place(number, decoded, lasts, dense, next);
   }
   if (by == 0) return 0;
   const std::int64_t own = av_rescale_q(by, AV_TIME_BASE_Q, stream.time_base);

@@ -41,6 +41,19 @@ std::int64_t ClockJumps::moved_by(std::size_t stream) const {
   return parts_[stream_at(stream).part].moved_by;
 }
 
+// What lies between the decoding times is the picture shown at the first of them. It is in one of the last
+// packets.
+std::int64_t ClockJumps::until_next(std::size_t stream, std::int64_t duration, int delay) {
+  if (delay <= 0) return duration;
+  if (stream >= durations_.size()) durations_.resize(stream + 1);
+  std::deque<std::int64_t>& last = durations_[stream];
+  last.push_back(duration);
+  // Encoders move a picture by 16 at most, and decoders hold back 16 at most.
+  constexpr std::size_t enough = 33;
+  if (last.size() > enough) last.pop_front();
+  return *std::ranges::min_element(last);
+}
+
 std::int64_t ClockJumps::place(std::size_t stream, std::int64_t decoded, std::int64_t duration, bool dense,
                                std::optional<std::int64_t> next_of_stream) {
   if (stream >= streams_.size()) streams_.resize(stream + 1, Stream{.part = parts_.size() - 1});

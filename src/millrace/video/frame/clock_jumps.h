@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,10 @@ class ClockJumps {
   // the stream's next packet; needed only if looks_ahead() says so.
   [[nodiscard]] std::int64_t place(std::size_t stream, std::int64_t decoded, std::int64_t duration,
                                    bool dense, std::optional<std::int64_t> next_of_stream);
+  // The least time between this packet and the next one in decoding order, as duration for place(). A
+  // picture's duration does not tell if the decoder holds back `delay` pictures to show them in order. Call
+  // it for each packet in file order, also for those without a decoding time.
+  [[nodiscard]] std::int64_t until_next(std::size_t stream, std::int64_t duration, int delay);
   // Whether place() needs the stream's next packet: this one jumps back or far ahead, and its time alone may
   // be wrong.
   [[nodiscard]] bool looks_ahead(std::size_t stream, std::int64_t decoded, bool dense) const;
@@ -35,7 +40,10 @@ class ClockJumps {
 
   [[nodiscard]] const std::vector<Jump>& jumps() const { return jumps_; }
   // Call it after a seek.
-  void forget_places() { streams_.clear(); }
+  void forget_places() {
+    streams_.clear();
+    durations_.clear();
+  }
 
  private:
   struct Stream {
@@ -51,6 +59,7 @@ class ClockJumps {
   [[nodiscard]] Stream stream_at(std::size_t index) const;
 
   std::vector<Stream> streams_;
+  std::vector<std::deque<std::int64_t>> durations_;  // of the last packets of each stream
   std::vector<Part> parts_{Part{}};
   std::vector<Jump> jumps_;
   std::int64_t end_ = 0;  // end of everything so far
