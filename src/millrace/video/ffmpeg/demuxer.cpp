@@ -540,6 +540,11 @@ int Demuxer::read_packet(AVPacket& packet) {
       continue;
     }
     const bool of_video = read >= 0 && packet.stream_index == stream_->index;
+    // Repeats the picture before it, which is simply shown on. FFmpeg before 8 leaves out such packets.
+    if (of_video && packet.size == 0 && stream_->codecpar->codec_id == AV_CODEC_ID_THEORA) {
+      av_packet_unref(&packet);
+      continue;
+    }
     if (failed < 0 && of_video && follows_last(packet)) {
       given_up->break_off("the data is incomplete");
       said.clear();
