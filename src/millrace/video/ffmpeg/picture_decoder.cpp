@@ -292,8 +292,18 @@ bool PictureDecoder::precedes_damage() const {
 }
 
 PictureDecoder::Verdict PictureDecoder::judge() {
-  const std::int64_t number = number_of(*picture_);
+  std::int64_t number = number_of(*picture_);
   Packet* packet = find(number);
+  // FFmpeg's decoder of animated WebP leaves the first packet's number in every picture.
+  if (packet != nullptr && packet->delivered && picture_->pts != packet->data->pts) {
+    const auto own = std::ranges::find_if(packets_, [&](const Packet& each) {
+      return !each.delivered && each.data->pts != AV_NOPTS_VALUE && each.data->pts == picture_->pts;
+    });
+    if (own != packets_.end()) {
+      packet = &*own;
+      number = own->number;
+    }
+  }
   // A picture once counted as lost stays lost.
   if (packet != nullptr && (packet->delivered || packet->lost)) return Verdict::drop;
   if (!is_good(number)) {
