@@ -257,15 +257,18 @@ class Run {
             {made.time_base[0], made.time_base[1]}};
   }
 
-  // Returns false if the run has no room yet. The planes must be complete and in the input's format. made_of:
-  // the frame whose properties this frame inherits; may be null.
-  bool push(const std::vector<ConstPlane>& planes, std::optional<std::int64_t> timestamp, int milliseconds,
-            const FrameMemory* made_of) {
+  // Returns false if the run has no room yet, and None if it has ended without an error and takes no more
+  // frames. The planes must be complete and in the input's format. made_of: the frame whose properties this
+  // frame inherits; may be null.
+  std::optional<bool> push(const std::vector<ConstPlane>& planes, std::optional<std::int64_t> timestamp,
+                           int milliseconds, const FrameMemory* made_of) {
     const millrace_frame frame = frame_of(planes, input_planes_, "frames that go in", timestamp);
     const Unlocked unlocked;
-    return passed(made_of == nullptr
-                      ? millrace_run_push(run_, &frame, milliseconds)
-                      : millrace_run_push_made_of(run_, &frame, made_of->handle(), milliseconds));
+    const millrace_code code = made_of == nullptr
+                                   ? millrace_run_push(run_, &frame, milliseconds)
+                                   : millrace_run_push_made_of(run_, &frame, made_of->handle(), milliseconds);
+    if (code == MILLRACE_END) return std::nullopt;
+    return passed(code);
   }
 
   // Returns the planes of the next frame. They share the memory in which they were computed, and their rows

@@ -220,7 +220,11 @@ class Stream:
                 return False
             self._waiting = _frame_of(given)
         planes = _planes_of(self._waiting)
-        if not one.push(planes, self._waiting.timestamp, 0, self._waiting.beside):
+        taken = one.push(planes, self._waiting.timestamp, 0, self._waiting.beside)
+        if taken is None:  # options such as `frames` have ended the run, so it needs no more frames
+            self._frames = self._waiting = None
+            return False
+        if not taken:
             return False
         self._waiting = None
         self._given = True
@@ -295,7 +299,8 @@ class Writer:
                 raise UsageError(f"{self.path}: was closed")
             shown = self._time_of(one)
             planes = _planes_of(one)
-            while not self._run.push(planes, one.timestamp, PATIENCE_MS, one.beside):
+            # A run that is over takes no frame: options such as `frames` leave the rest out.
+            while self._run.push(planes, one.timestamp, PATIENCE_MS, one.beside) is False:
                 pass
             self._shown = shown
             self._count += 1

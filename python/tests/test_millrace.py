@@ -275,6 +275,25 @@ class Videos(unittest.TestCase):
             self.assertEqual(planes[0][0].shape[1], 20)
             self.assert_same(list(pipeline.stream(list(source), like=source.format)), planes)
 
+    def test_a_stream_of_own_frames_ends_where_its_options_end_it(self):
+        shape = mr.Format(64, 48, rate=25)
+        frames = [np.full((48, 64), i, np.uint8) for i in range(50)]
+        for options, expected in (({"frames": 3}, range(3)), ({"end": 1}, range(25)), ({"start": 1}, range(25, 50)),
+                                  ({"start": 1, "frames": 2}, range(25, 27))):
+            # Often, because the run may end before or after the next frame is handed over.
+            for _ in range(10):
+                stream = mr.Pipeline("rotate(0)", **options).stream(iter(frames), like=shape)
+                self.assertEqual([frame.planes[0][0, 0] for frame in stream], list(expected), options)
+                self.assertTrue(stream.report())
+
+    def test_a_writer_leaves_out_what_its_options_leave_out(self):
+        path = os.path.join(self.folder, "three.mkv")
+        with mr.write(path, like=mr.Format(64, 48, rate=25), frames=3) as out:
+            for i in range(50):
+                out.write(np.full((48, 64), i, np.uint8))
+        with mr.open(path) as video:
+            self.assertEqual(len(list(video)), 3)
+
     def test_a_stream_may_be_left_and_a_writer_dies_in_peace(self):
         with mr.Pipeline("blur").stream("test:64x48@1000000") as stream:
             self.assertEqual(next(stream).planes[0].shape, (48, 64))

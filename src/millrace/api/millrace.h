@@ -253,8 +253,9 @@ MILLRACE_EXPORT millrace_code millrace_run_push(millrace_run* run, const millrac
 MILLRACE_EXPORT millrace_code millrace_run_end(millrace_run* run);
 /* Copies the next finished frame to the memory that `frame` points to and sets its timestamp, one thread at a
  * time. Frames come in input order. Every frame that was pushed can be pulled without pushing more, except
- * those that frames-in-flight or a pipeline's reading ahead holds back until millrace_run_end. After the last
- * finished frame: MILLRACE_END, or the run's error if it failed. */
+ * those that frames-in-flight or a pipeline's reading ahead holds back until millrace_run_end, and those that
+ * the options start, end and frames or a filter leave out. If some may be left out, push until MILLRACE_AGAIN
+ * and pull with a timeout. After the last finished frame: MILLRACE_END, or the run's error if it failed. */
 MILLRACE_EXPORT millrace_code millrace_run_pull(millrace_run* run, millrace_frame* frame, int milliseconds);
 /* Like millrace_run_pull without a copy: points `frame` at the run's own memory, with its strides. The caller
  * may read and write it until it frees *memory, which may outlive the run. An active run reuses freed memory
