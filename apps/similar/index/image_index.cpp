@@ -43,7 +43,7 @@ std::vector<std::uint32_t> ImageIndex::candidates(std::span<const Region> query,
 }
 
 std::vector<Answer> ImageIndex::rank(std::span<const Region> query, std::span<const std::uint32_t> candidates,
-                                     std::size_t most) const {
+                                     std::size_t most, const std::stop_token& stop) const {
   // Most promising first, so that the lower bound soon excludes the others.
   const Features middle = centroid(query);
   std::vector<Answer> bounds;
@@ -57,6 +57,7 @@ std::vector<Answer> ImageIndex::rank(std::span<const Region> query, std::span<co
 
   std::vector<Answer> nearest;
   for (const Answer& bound : bounds) {
+    if (stop.stop_requested()) break;
     if (nearest.size() == most && bound.distance > nearest.back().distance + bound_slack) break;
     const Answer answer{bound.image, earth_movers_distance(query, images_[bound.image].regions)};
     nearest.insert(std::ranges::upper_bound(nearest, answer, nearer), answer);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,11 @@ class ImageIndex {
   // The images that own one of the `per_region` nearest regions of any region of `query`; ascending.
   [[nodiscard]] std::vector<std::uint32_t> candidates(std::span<const Region> query,
                                                       std::size_t per_region) const;
-  // The `most` candidates nearest to `query`, nearest first; ties keep their order.
+  // The `most` candidates nearest to `query`, nearest first; ties keep their order. After a stop, only those
+  // of the candidates that were compared before.
   [[nodiscard]] std::vector<Answer> rank(std::span<const Region> query,
-                                         std::span<const std::uint32_t> candidates, std::size_t most) const;
+                                         std::span<const std::uint32_t> candidates, std::size_t most,
+                                         const std::stop_token& stop = {}) const;
 
  private:
   void note_regions(std::uint32_t image);

@@ -90,7 +90,8 @@ Result<IndexedImage> image_from(const Record& record) {
   image.modified_ns = reader.number<std::int64_t>();
   const auto regions = reader.number<std::uint32_t>();
   bool sound = record.kind == static_cast<std::uint32_t>(RecordKind::image) && !image.name.empty() &&
-               regions > 0 && reader.left() == std::size_t{regions} * (feature_count + 1) * sizeof(float);
+               regions > 0 && regions <= most_regions_of_image &&
+               reader.left() == std::size_t{regions} * (feature_count + 1) * sizeof(float);
   float weights = 0;
   for (std::uint32_t i = 0; sound && i < regions; ++i) {
     Region region;

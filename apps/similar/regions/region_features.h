@@ -17,6 +17,8 @@ inline constexpr unsigned feature_version = 2;
 
 // Far above any feature of an image; integer distances rely on it.
 inline constexpr float largest_feature = 16;
+// Of one image, because smaller regions than 0.5 % of it are merged with others; see segment().
+inline constexpr std::size_t most_regions_of_image = 200;
 
 using Features = std::array<float, feature_count>;
 

@@ -43,7 +43,7 @@ stream::Finished run_query(const ImageIndex& index, QueryRun run, pool::Team& te
   };
   const auto rank = [&](const Candidates& found) {
     Ranked ranked{found.regions.size(), found.images.size(),
-                  index.rank(found.regions, found.images, run.top)};
+                  index.rank(found.regions, found.images, run.top, run.options.stop)};
     std::erase_if(ranked.answers, [&](const Answer& answer) { return answer.distance > run.farthest; });
     return ranked;
   };
