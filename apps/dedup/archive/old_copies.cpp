@@ -14,11 +14,6 @@ void OldCopies::add(const Record& record, std::uint64_t source, std::uint64_t pl
                      static_cast<std::uint32_t>(records_.size() - 1)});
 }
 
-bool OldCopies::covers(std::uint64_t begin, std::uint64_t count) const {
-  const auto last = std::ranges::lower_bound(copies_, begin + count, {}, &Copy::place);
-  return last != copies_.begin() && (last - 1)->place + (last - 1)->count > begin;
-}
-
 void OldCopies::forget_from(std::uint64_t place) {
   copies_.erase(std::ranges::lower_bound(copies_, place, {}, &Copy::place), copies_.end());
 }

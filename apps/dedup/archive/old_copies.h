@@ -36,9 +36,6 @@ class OldCopies {
   // restores. `to` is filled later and must stay valid until then. Places must ascend.
   void add(const Record& record, std::uint64_t source, std::uint64_t place, std::span<std::byte> to);
 
-  // Whether one of the `count` bytes of the stream from `begin` on is still to be filled.
-  [[nodiscard]] bool covers(std::uint64_t begin, std::uint64_t count) const;
-
   // Fills and forgets all copies. `origins`: the records with data, in the order of the stream; the copies
   // are from these. `name`: of the archive, for messages. A failure names the damaged record; `interrupted`
   // after a stop. Afterwards nothing is left, in case of failure too.

@@ -12,22 +12,29 @@ namespace millrace::dedup {
 
 namespace {
 
-// Positions of a segment's literals in its content. Failure if the recipe is invalid.
-Result<std::vector<RecordContent::Literals>> runs_of(const RecordContent& content) {
+// Positions of a segment's literals in its content. Failure if the recipe is invalid or has another number of
+// copies.
+Result<std::vector<RecordContent::Literals>> runs_of(const RecordContent& content, std::uint32_t copies) {
   std::vector<RecordContent::Literals> runs;
   RecipeReader reader(content.recipe, {.stream_offset = content.stream_offset,
                                        .content_size = content.content_size,
                                        .literal_size = static_cast<std::uint32_t>(content.literals.size())});
   std::uint32_t at_content = 0;
   std::uint32_t at_literals = 0;
+  std::uint32_t found = 0;
   while (!reader.at_end()) {
     const auto piece = reader.next();
     if (!piece) return std::unexpected(piece.error());
-    if (piece->literals > 0) runs.push_back({at_content, at_literals, piece->literals});
+    if (piece->literals > 0 && !runs.empty() && runs.back().at_content + runs.back().count == at_content)
+      runs.back().count += piece->literals;
+    else if (piece->literals > 0)
+      runs.push_back({at_content, at_literals, piece->literals});
+    found += piece->copy > 0 ? 1 : 0;
     at_literals += piece->literals;
     at_content += piece->literals + piece->copy;
   }
   if (Status sums = reader.check_sums(); !sums) return std::unexpected(sums.error());
+  if (found != copies) return failure("its recipe has another number of copies");
   return runs;
 }
 
@@ -119,7 +126,7 @@ Result<RecordStore::Content> RecordStore::load(std::uint64_t archive_offset, std
   content->recipe.resize(segment.recipe_size);
   if (Status restored = restore_segment(segment, *payload, content->recipe, content->literals); !restored)
     return refused(restored.error().message);
-  auto runs = runs_of(*content);
+  auto runs = runs_of(*content, segment.copies);
   if (!runs) return refused(runs.error().message);
   content->runs = std::move(*runs);
   return content;

@@ -304,7 +304,7 @@ TEST(Archive, is_refused_where_only_the_second_reading_fails) {
 }
 
 // The source of a copy must be new bytes. Otherwise the archive alone could not restore it with one lookup.
-TEST(Archive, is_refused_with_a_copy_of_a_copy_where_only_the_archive_tells) {
+TEST(Archive, is_refused_with_a_copy_of_a_copy_however_much_is_kept_where_only_the_archive_tells) {
   const Bytes content = random_bytes(100, 1);
   MemoryFile archive;
   ArchiveWriter writer(archive);
@@ -325,12 +325,40 @@ TEST(Archive, is_refused_with_a_copy_of_a_copy_where_only_the_archive_tells) {
     const Unpacked result = unpacked(archive.bytes, references, kept);
     return result.outcome.status ? std::string() : result.outcome.status.error().message;
   };
-  EXPECT_NE(message(References::archive, 0).find("(record 2): it copies bytes that are not new"),
-            std::string::npos);
-  EXPECT_NE(message(References::temporary, 0).find("(record 2): it copies bytes"), std::string::npos);
-  // The written stream and the cache still give the right bytes.
+  for (const References references : {References::archive, References::temporary})
+    for (const std::size_t kept : {0, 1 << 20})
+      EXPECT_NE(message(references, kept).find("(record 2): it copies bytes that are not new"),
+                std::string::npos)
+          << name_of(references) << ", kept " << kept;
+  // The written stream still gives the right bytes.
   EXPECT_EQ(message(References::restored, 0), "");
-  EXPECT_EQ(message(References::archive, 1 << 20), "");
+  EXPECT_EQ(message(References::restored, 1 << 20), "");
+}
+
+TEST(Archive, is_refused_with_another_number_of_copies_than_its_recipes_have) {
+  const Bytes content = random_bytes(100, 1);
+  for (const std::uint32_t copies : {0U, 2U, 0xFFFFFFFFU}) {
+    MemoryFile archive;
+    ArchiveWriter writer(archive);
+    ASSERT_TRUE(writer.begin({.largest_content = 1000, .average_chunk = 1024}));
+    StreamHash hash;
+    Compressor compressor({Method::stored, 0});
+    Segment first{.stream_offset = 0, .pieces = {{.literals = 100}}};
+    first.fragment.bytes = content;
+    ASSERT_TRUE(writer.add(*packed(first, content, compressor)));
+    Segment second{.stream_offset = 100, .pieces = {{.copy = 100, .source = 0}}, .copies = copies};
+    second.fragment.bytes = content;
+    ASSERT_TRUE(writer.add(*packed(second, {}, compressor)));
+    hash.add(content);
+    hash.add(content);
+    ASSERT_TRUE(writer.finish(hash.value()));
+    for (const References references : {References::restored, References::archive, References::temporary}) {
+      const Unpacked result = unpacked(archive.bytes, references);
+      ASSERT_FALSE(result.outcome.status) << copies;
+      EXPECT_NE(result.outcome.status.error().message.find("(record 1)"), std::string::npos)
+          << result.outcome.status.error().message;
+    }
+  }
 }
 
 // An archive of highly compressible `contents` of these sizes, and `references` to the first byte of the

@@ -60,7 +60,7 @@ Status Restorer::write(const Restored& part) {
 Status Restorer::write(const Restored::Data& data, const OldCopies::Record& record) {
   if (store_) origins_.push_back({stream_size_, record.archive_offset});
   ++data_records_;
-  return append(data.content, largest_content_);
+  return append(data.content, largest_content_, {{0, static_cast<std::uint32_t>(data.content.bytes.size())}});
 }
 
 Status Restorer::write(const Restored::Reference& reference, const OldCopies::Record& record) {
@@ -72,7 +72,7 @@ Status Restorer::write(const Restored::Reference& reference, const OldCopies::Re
     return copied;
   ++references_;
   referenced_bytes_ += header.length;
-  return append({std::move(room.memory), content}, room.memory_bytes);
+  return append({std::move(room.memory), content}, room.memory_bytes, {});
 }
 
 Status Restorer::write(const Restored::Segment& segment, const OldCopies::Record& record) {
@@ -80,19 +80,27 @@ Status Restorer::write(const Restored::Segment& segment, const OldCopies::Record
   if (store_) origins_.push_back({stream_size_, record.archive_offset});
   Fragment content = segment.literals;
   std::size_t memory = largest_content_;
+  NewBytes new_bytes;
   if (header.literal_size < header.content_size) {
     Room room = room_for(header.content_size);
     const std::span<std::byte> bytes(room.memory.get(), header.content_size);
-    if (Status made = assemble(segment, record, bytes); !made) return made;
+    if (Status made = assemble(segment, record, bytes, new_bytes); !made) return made;
     content = {std::move(room.memory), bytes};
     memory = room.memory_bytes;
-  } else if (Status made = assemble(segment, record, {}); !made) {
+  } else if (Status made = assemble(segment, record, {}, new_bytes); !made) {
     return made;
+  } else {
+    new_bytes.push_back({0, header.content_size});
   }
   ++data_records_;
   references_ += header.copies;
   referenced_bytes_ += header.content_size - header.literal_size;
-  return append(std::move(content), memory);
+  return append(std::move(content), memory, std::move(new_bytes));
+}
+
+bool Restorer::covers(const NewBytes& ranges, std::uint64_t begin, std::uint64_t count) {
+  const auto behind = std::ranges::upper_bound(ranges, begin, {}, &Range::begin);
+  return behind != ranges.begin() && begin + count <= (behind - 1)->end;
 }
 
 // Many small contents may wait, which buffers for large ones would multiply.
@@ -102,18 +110,28 @@ Restorer::Room Restorer::room_for(std::size_t content_size) {
 }
 
 Status Restorer::assemble(const Restored::Segment& segment, const OldCopies::Record& record,
-                          std::span<std::byte> content) {
+                          std::span<std::byte> content, NewBytes& new_bytes) {
   RecipeReader reader(segment.recipe, {.stream_offset = stream_size_,
                                        .content_size = segment.header.content_size,
                                        .literal_size = segment.header.literal_size});
   std::span<const std::byte> literals = segment.literals.bytes;
   std::size_t at = 0;
+  std::uint32_t copies = 0;
   while (!reader.at_end()) {
     const auto piece = reader.next();
     if (!piece) return refused(record, piece.error().message);
+    copies += piece->copy > 0 ? 1 : 0;
     if (content.empty()) continue;
     std::ranges::copy(literals.first(piece->literals), content.subspan(at).begin());
     literals = literals.subspan(piece->literals);
+    if (store_ && piece->literals > 0) {
+      const auto begin = static_cast<std::uint32_t>(at);
+      const std::uint32_t end = begin + piece->literals;
+      if (!new_bytes.empty() && new_bytes.back().end == begin)
+        new_bytes.back().end = end;
+      else
+        new_bytes.push_back({begin, end});
+    }
     at += piece->literals;
     if (piece->copy == 0) continue;
     // Bytes before the segment, and bytes inside it.
@@ -124,15 +142,16 @@ Status Restorer::assemble(const Restored::Segment& segment, const OldCopies::Rec
         !copied)
       return copied;
     if (before < piece->copy) {
-      if (old_copies_.covers(piece->source + before, piece->copy - before))
+      const std::uint64_t inside = piece->source + before - stream_size_;
+      if (store_ && !covers(new_bytes, inside, piece->copy - before))
         return refused(record, "it copies bytes that are not new where they are");
-      std::ranges::copy(content.subspan(piece->source + before - stream_size_, piece->copy - before),
-                        content.subspan(at + before).begin());
+      std::ranges::copy(content.subspan(inside, piece->copy - before), content.subspan(at + before).begin());
     }
     at += piece->copy;
   }
-  const Status sums = reader.check_sums();
-  return sums ? Status() : refused(record, sums.error().message);
+  if (const Status sums = reader.check_sums(); !sums) return refused(record, sums.error().message);
+  if (copies != segment.header.copies) return refused(record, "its recipe has another number of copies");
+  return {};
 }
 
 Status Restorer::copy_before(const OldCopies::Record& record, std::uint64_t source, std::uint64_t place,
@@ -150,13 +169,13 @@ Status Restorer::copy_before(const OldCopies::Record& record, std::uint64_t sour
     old_copies_.add(record, source, place, to);
     to = {};
   }
-  // The rest is in memory, unless it waits itself.
-  if (!to.empty() && old_copies_.covers(source, to.size()))
-    return refused(record, "it copies bytes that are not new where they are");
+  // The rest is in memory. New bytes do not wait.
   while (!to.empty()) {
     const Recent& recent = *(std::ranges::upper_bound(recent_, source, {}, &Recent::stream_offset) - 1);
     auto found = recent.content.bytes.subspan(source - recent.stream_offset);
     found = found.first(std::min(found.size(), to.size()));
+    if (store_ && !covers(recent.new_bytes, source - recent.stream_offset, found.size()))
+      return refused(record, "it copies bytes that are not new where they are");
     std::ranges::copy(found, to.begin());
     to = to.subspan(found.size());
     source += found.size();
@@ -166,7 +185,7 @@ Status Restorer::copy_before(const OldCopies::Record& record, std::uint64_t sour
   return old_copies_.fill(*store_, origins_, name_);
 }
 
-Status Restorer::append(Fragment content, std::size_t memory) {
+Status Restorer::append(Fragment content, std::size_t memory, NewBytes new_bytes) {
   const std::size_t size = content.bytes.size();
   if (!old_copies_.empty() && memory == largest_content_ && size <= largest_content_ / 2) {
     Room room = room_for(size);
@@ -175,7 +194,8 @@ Status Restorer::append(Fragment content, std::size_t memory) {
     content = {std::move(room.memory), bytes};
     memory = room.memory_bytes;
   }
-  recent_.push_back({stream_size_, std::move(content)});
+  memory += new_bytes.size() * sizeof(Range);
+  recent_.push_back({stream_size_, std::move(content), std::move(new_bytes)});
   stream_size_ += size;
   ++waiting_;
   waiting_memory_ += memory;

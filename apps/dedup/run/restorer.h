@@ -68,9 +68,18 @@ class Restorer {
   [[nodiscard]] std::uint64_t referenced_bytes() const { return referenced_bytes_; }
 
  private:
+  // A part of a content, in bytes from its beginning.
+  struct Range {
+    std::uint32_t begin;
+    std::uint32_t end;
+  };
+  // Where the bytes of a content are new, in order.
+  using NewBytes = std::vector<Range>;
+  [[nodiscard]] static bool covers(const NewBytes& ranges, std::uint64_t begin, std::uint64_t count);
   struct Recent {
     std::uint64_t stream_offset;
     Fragment content;
+    NewBytes new_bytes;  // unless copies are read from the written stream
   };
 
   // Memory for a content.
@@ -82,16 +91,16 @@ class Restorer {
   [[nodiscard]] Status write(const Restored::Data& data, const OldCopies::Record& record);
   [[nodiscard]] Status write(const Restored::Reference& reference, const OldCopies::Record& record);
   [[nodiscard]] Status write(const Restored::Segment& segment, const OldCopies::Record& record);
-  // Builds the content of a segment from its recipe, as far as it need not wait. If `content` is empty, only
-  // checks the recipe.
+  // Builds the content of a segment from its recipe, as far as it need not wait, and tells where it is new.
+  // If `content` is empty, only checks the recipe.
   [[nodiscard]] Status assemble(const Restored::Segment& segment, const OldCopies::Record& record,
-                                std::span<std::byte> content);
+                                std::span<std::byte> content, NewBytes& new_bytes);
   // Fills `to`, which is byte `place` of the stream, with the stream's bytes from `source` on, which precede
   // the record. Notes what must wait.
   [[nodiscard]] Status copy_before(const OldCopies::Record& record, std::uint64_t source, std::uint64_t place,
                                    std::span<std::byte> to);
   // Writes the content of the next record, or lets it wait, and keeps it. `memory`: of its buffer.
-  [[nodiscard]] Status append(Fragment content, std::size_t memory);
+  [[nodiscard]] Status append(Fragment content, std::size_t memory, NewBytes new_bytes);
   void forget_old();
   [[nodiscard]] Status put(std::span<const std::byte> bytes);
   [[nodiscard]] std::unexpected<Error> refused(const OldCopies::Record& record,
