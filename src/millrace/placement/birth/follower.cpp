@@ -26,10 +26,7 @@ std::optional<ProgramEnd> wait_for(pid_t process) {
     // Orphaned descendants, which were reparented to this process.
     if (found != process) continue;
     if (!WIFSTOPPED(end.status)) return end;
-    if (stopped_as_a_job(WSTOPSIG(end.status))) {
-      stop_this_process(WSTOPSIG(end.status), [process] { return is_still_stopped(process); });
-      continue_with_this_process(process);
-    }
+    if (stopped_as_a_job(WSTOPSIG(end.status), process)) stop_like_the_program(WSTOPSIG(end.status), process);
   }
 }
 

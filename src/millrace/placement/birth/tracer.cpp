@@ -227,9 +227,8 @@ void Tracer::handle_stop(pid_t thread, int status) {
     handle_event(thread, event, signal);
   } else if (!handed_over()) {
     handle_signal(thread, signal);
-  } else if (thread == root_ && stopped_as_a_job(signal)) {
-    stop_this_process(signal, [this] { return is_still_stopped(root_); });
-    continue_with_this_process(root_);
+  } else if (thread == root_ && stopped_as_a_job(signal, root_)) {
+    stop_like_the_program(signal, root_);
   }
 }
 
@@ -293,14 +292,16 @@ void Tracer::handle_signal(pid_t thread, int signal) {
     // Only the program and its terminal stop a shell's job. A sender elsewhere will continue the program
     // alone.
     job_control_ = from_kernel || info.si_pid == getpid() ||
-                   (owner_.contains(info.si_pid) && (signal != SIGSTOP || in_foreground()));
+                   (owner_.contains(info.si_pid) && (signal != SIGSTOP || in_foreground(root_)));
   }
   resume(thread, signal);
 }
 
 // A SIGCONT that continued this process since the program was told to stop also continued the program.
 void Tracer::stop_with_the_program(int signal) {
+  const OwnForegroundGroup group(root_);
   stop_this_process(signal, [this] { return continuations() == continuations_before_stop_; });
+  if (group.resume()) return;
   // A SIGCONT to the process group has continued the root as well; one to this process alone is passed on.
   constexpr std::int64_t group_signal_ns = 50'000'000;
   continue_root_at_ns_ = now_ns() + group_signal_ns;

@@ -193,6 +193,19 @@ TEST_P(JobControl, ProgramsThatSuspendThemselvesGiveTheTerminalBack) {
   }
 }
 
+// The shell knows only the group of this process.
+TEST_P(JobControl, ProgramsWithAGroupOfTheirOwnGiveTheTerminalBackAndGetItAgain) {
+  for (const char* how : {"stop", "self"}) {
+    TerminalJob job(GetParam(), {testing_program("dynamic", "signals"), "own_group", how});
+    ASSERT_EQ(job.next(), 'S') << how;
+    EXPECT_EQ(job.code(), std::string(how) == "stop" ? SIGSTOP : SIGTSTP);
+    job.resume();
+    ASSERT_EQ(job.next(), 'C') << how;
+    ASSERT_EQ(job.next(), 'E') << how;
+    EXPECT_EQ(job.code(), 6) << how;
+  }
+}
+
 TEST_P(JobControl, StoppedAndContinuedAloneItTakesTheProgramAlong) {
   TerminalJob job(GetParam(), {testing_program("dynamic", "signals"), "catch"});
   ASSERT_TRUE(job.wait_for("ready"));

@@ -6,6 +6,8 @@
  *   value   prints "ready", and the value of a real-time signal
  *   stop    prints "ready", stops itself, and exits with 6 when continued
  *   suspend group|self|stop  prints "ready", stops its process group, or itself as editors do; then exits with 6
+ *   own_group stop|self  makes a process group, takes the terminal, prints "ready" and stops; then exits with 6, or with
+ *       7 if it has lost the terminal
  *   size N  prints "ready"; exits with 0 if its standard error has N columns after SIGWINCH, else with 3
  *   nested  ends its main thread while another thread goes on to exit with 8 */
 #include <pthread.h>
@@ -92,6 +94,17 @@ int main(int count, char** arguments) {
     if (strcmp(arguments[2], "self") == 0) kill(getpid(), SIGTSTP);
     if (strcmp(arguments[2], "group") == 0) kill(0, SIGTSTP);
     return 6;
+  }
+  if (strcmp(mode, "own_group") == 0) {
+    signal(SIGTTOU, SIG_IGN);
+    if (setpgid(0, 0) != 0 || tcsetpgrp(0, getpgrp()) != 0) return 3;
+    puts("ready");
+    fflush(stdout);
+    kill(0, strcmp(arguments[2], "stop") == 0 ? SIGSTOP : SIGTSTP);
+    /* The shell gives the terminal before it continues its job, and what it continues may be a moment behind. */
+    for (int i = 0; i < 10000 && tcgetpgrp(0) != getpgrp(); ++i)
+      usleep(1000);
+    return tcgetpgrp(0) == getpgrp() ? 6 : 7;
   }
   if (strcmp(mode, "size") == 0) {
     sigaction(SIGWINCH, &action, NULL);
