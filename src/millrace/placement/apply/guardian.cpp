@@ -34,14 +34,17 @@ void keep_only(int alive, int folder, int guarded) {
   syscall(SYS_close_range, 3U, ~0U, 0U);
 }
 
-// restore: works on the folder with descriptor 1.
+// ready: is written to once the guardian can do without this process. restore: works on the folder with
+// descriptor 1.
 template <class Restore>
-[[noreturn]] void guard(int alive, const StateFolder& folder, int guarded, const Restore& restore) {
+[[noreturn]] void guard(int ready, int alive, const StateFolder& folder, int guarded,
+                        const Restore& restore) {
   setsid();
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   prctl(PR_SET_NAME, std::string(guardian_name).c_str());
+  std::ignore = write(ready, "r", 1);
   keep_only(alive, folder.descriptor(), guarded);
   char word = 0;
   while (read(0, &word, 1) < 0 && errno == EINTR) {
@@ -55,6 +58,14 @@ template <class Restore>
   // use it.
   rmdir(folder.path().c_str());
   _exit(0);
+}
+
+bool is_ready(int ready) {
+  char word = 0;
+  ssize_t size = 0;
+  while ((size = read(ready, &word, 1)) < 0 && errno == EINTR) {
+  }
+  return size == 1;
 }
 
 }  // namespace
@@ -71,6 +82,8 @@ template <class Restore> Result<Guardian> Guardian::make(const StateFolder& fold
   Guardian guardian;
   auto pipe = make_pipe();
   if (!pipe) return std::unexpected(pipe.error());
+  auto ready = make_pipe();
+  if (!ready) return std::unexpected(ready.error());
   // Read now and cached: the guardian must not start a thread to find them out, nor wait for one of this
   // process that does so at this moment.
   std::ignore = machine::default_slice_ns();
@@ -81,10 +94,14 @@ template <class Restore> Result<Guardian> Guardian::make(const StateFolder& fold
   if (process < 0) return failure("cannot make a process: {}", system_reason(errno));
   if (process == 0) {
     pipe->write_end.close();
-    guard(pipe->read_end.get(), folder, guarded.get(), restore);
+    ready->read_end.close();
+    guard(ready->write_end.get(), pipe->read_end.get(), folder, guarded.get(), restore);
   }
   guardian.process_ = ChildProcess::of(process);
   guardian.alive_ = std::move(pipe->write_end);
+  // Until it has left this process's group, a signal that kills the group kills both.
+  ready->write_end.close();
+  if (!is_ready(ready->read_end.get())) return failure("the process that guards the threads has ended");
   return guardian;
 }
 

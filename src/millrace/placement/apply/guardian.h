@@ -20,9 +20,9 @@ inline constexpr std::string_view guardian_name = "millrace-guard";
 class Guardian {
  public:
   // Call this before anything is changed. The guardian is a fork of this process; other threads may exist. It
-  // runs in its own session, so signals from the terminal or to the process group do not reach it. Its only
-  // descriptors are one end of a pipe, the journal's folder and a pidfd of this process. A refusing journal
-  // is not guarded. An unnamed journal gets its name once the guardian exists.
+  // runs in its own session by the time this returns, so signals from the terminal or to the process group do
+  // not reach it. Its only descriptors are one end of a pipe, the journal's folder and a pidfd of this
+  // process. A refusing journal is not guarded. An unnamed journal gets its name once the guardian exists.
   [[nodiscard]] static Result<Guardian> start(Journal& journal);
   // Guards all journals that this process has begun or will begin in the folder, even if the folder is
   // removed and made anew.
