@@ -5,6 +5,7 @@
 #include "millrace/base/text/error_line.h"
 #include "millrace/base/text/print.h"
 #include "millrace/cli/exec/exec_options.h"
+#include "millrace/placement/apply/journal.h"
 #include "millrace/placement/daemon/daemon_client.h"
 #include "millrace/placement/daemon/process_identity.h"
 #include "millrace/placement/run/learn.h"
@@ -128,6 +129,9 @@ Result<std::optional<int>> execute(const ExecOptions& options) {
   // (see ExecOptions::ignored_signals).
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  // First of all: a request may be refused because of a mask that a killed run has left behind, and such a
+  // mask may be this process's own.
+  placement::restore_left_behind();
   if (Status checked = check_json(options); !checked) return std::unexpected(checked.error());
   auto settings = to_settings(options);
   if (!settings) return std::unexpected(settings.error());

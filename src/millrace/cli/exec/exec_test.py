@@ -258,6 +258,54 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
         self.assertEqual(self.run_exec("--quiet", "--", "true").returncode, 0)
         self.assertFalse(os.path.exists(missing))
 
+    def guardian_of(self, run):
+        children = subprocess.run(["pgrep", "-P", str(run.pid), "millrace-guard"], text=True, stdout=subprocess.PIPE, check=False).stdout
+        return int(children.split()[0]) if children else None
+
+    def leave_placed(self, program, cpu):
+        """Give a process class batch and one CPU, and kill millrace and its guardian."""
+        command = [MILLRACE, "exec", "--quiet", "--attach", str(program.pid), "--sched", "batch", "--policy", f"cpus={cpu}"]
+        with subprocess.Popen(command, env=self.environment) as run:
+            while os.sched_getscheduler(program.pid) != os.SCHED_BATCH and run.poll() is None:
+                os.sched_yield()
+            os.kill(self.guardian_of(run), signal.SIGKILL)
+            run.kill()
+        self.assertEqual(os.sched_getscheduler(program.pid), os.SCHED_BATCH)
+
+    def test_each_next_start_restores_what_a_killed_run_and_guardian_left(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        taken = os.path.join(self.folder.name, "taken.json")
+        with open(taken, "w", encoding="utf-8"):
+            pass
+        for code, arguments in ((0, ["--", "true"]), (127, ["--", "there-is-no-such-program"]), (2, ["--policy", "nonsense", "--", "true"]),
+                                (2, ["--policy", "cpus=4000", "--", "true"]), (2, ["--json", taken, "--", "true"]),
+                                (2, ["--attach", "4194305"]), (2, [])):
+            with self.subTest(arguments), subprocess.Popen(["sleep", "600"]) as program:
+                try:
+                    before = os.sched_getaffinity(program.pid), os.sched_getscheduler(program.pid)
+                    self.leave_placed(program, cpus[-1])
+                    done = self.run_exec("--quiet", *arguments)
+                    after = os.sched_getaffinity(program.pid), os.sched_getscheduler(program.pid)
+                finally:
+                    program.kill()
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertEqual(after, before)
+
+    def test_a_mask_that_a_killed_run_left_is_no_reason_to_refuse_cpus(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        with subprocess.Popen(["sleep", "600"]) as program:
+            try:
+                self.leave_placed(program, cpus[-1])
+                command = [MILLRACE, "exec", "--quiet", "--attach", str(program.pid), "--policy", "cpus=" + ",".join(map(str, cpus))]
+                with subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True) as run:
+                    while self.guardian_of(run) is None and run.poll() is None:
+                        os.sched_yield()
+                    run.send_signal(signal.SIGINT)
+                    errors = run.communicate()[1]
+            finally:
+                program.kill()
+        self.assertEqual(run.returncode, 0, errors)
+
     def test_a_program_dies_with_its_parent_where_that_was_asked_for(self):
         script = f"setpriv --pdeathsig KILL {MILLRACE} exec --quiet -- sh -c 'echo $$; exec sleep 60' & wait"
         with subprocess.Popen(["sh", "-c", script], env=self.environment, stdout=subprocess.PIPE, text=True) as parent:

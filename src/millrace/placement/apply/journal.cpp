@@ -605,6 +605,11 @@ Restored restore_left_behind(int folder) {
 
 Restored restore_left_behind(const StateFolder& folder) { return restore_left_behind(folder.descriptor()); }
 
+Restored restore_left_behind() {
+  const auto folder = StateFolder::of_this_user();
+  return folder ? restore_left_behind(*folder) : Restored();
+}
+
 Descriptor lock_against_others(const Journal& own) {
   auto folder = Descriptor::owned(openat(own.folder().descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   constexpr int attempts = 1000;

@@ -179,6 +179,8 @@ class Journal {
 // other users are not trusted.
 Restored restore_left_behind(const StateFolder& folder);
 Restored restore_left_behind(int folder);  // the folder's descriptor
+// Does so for this user's folder. Does nothing if that cannot be used.
+Restored restore_left_behind();
 
 // Takes a lock that one process of this user can hold at a time, until the descriptor is closed. Hold it from
 // the check whether a process is followed already until the own journal names the process. Returns a closed
