@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -143,6 +144,14 @@ std::string interpreter_of(Bytes bytes) {
   return std::string(line.substr(begin, line.find_first_of(" \t", begin) - begin));
 }
 
+bool is_script(Bytes bytes) { return bytes.size() > 2 && std::memcmp(bytes.data(), "#!", 2) == 0; }
+
+bool has_rights_of_its_own(const std::filesystem::path& path) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 && ((status.st_mode & (S_ISUID | S_ISGID)) != 0 ||
+                                              getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
+}
+
 }  // namespace
 
 Result<ProgramFile> inspect_elf(Bytes bytes) {
@@ -177,17 +186,22 @@ Result<ProgramFile> inspect_program(const std::string& command) {
   if (error || access(path.c_str(), X_OK) != 0 || !std::filesystem::is_regular_file(path, error))
     return usage_error("'{}' is not executable", command);
 
-  struct stat status{};
-  const bool known = stat(path.c_str(), &status) == 0;
   const MappedFile mapped(path);
   const Bytes bytes = mapped.bytes();
+  // The kernel executes the interpreter, which may be a script too, with the interpreter's rights.
+  constexpr int most_interpreters = 5;
+  std::filesystem::path executed = path;
+  std::optional<MappedFile> interpreter;
+  Bytes inside = bytes;
+  for (int depth = 0; depth < most_interpreters && is_script(inside); ++depth) {
+    executed = interpreter_of(inside);
+    interpreter.emplace(executed);
+    inside = interpreter->bytes();
+  }
   Result<ProgramFile> file = ProgramFile();
-  if (bytes.size() > 2 && std::memcmp(bytes.data(), "#!", 2) == 0) {
-    const MappedFile interpreter(interpreter_of(bytes));
-    if (const auto inside = inspect_elf(interpreter.bytes())) {
-      file->dynamic = inside->dynamic;
-      file->glibc = inside->glibc;
-    }
+  if (is_script(bytes)) {
+    if (auto found_inside = inspect_elf(inside)) file = std::move(found_inside);
+    file->build_id.clear();
     file->script = true;
   } else if (!bytes.empty()) {
     file = inspect_elf(bytes);
@@ -197,8 +211,7 @@ Result<ProgramFile> inspect_program(const std::string& command) {
   }
   file->path = path;
   file->size_bytes = bytes.size();
-  file->changes_user = known && ((status.st_mode & (S_ISUID | S_ISGID)) != 0 ||
-                                 getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
+  file->changes_user = has_rights_of_its_own(executed);
   return file;
 }
 

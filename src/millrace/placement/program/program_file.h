@@ -12,7 +12,7 @@ namespace millrace::placement {
 
 struct ProgramFile {
   std::filesystem::path path;  // as it will be executed, with links resolved
-  bool script = false;         // begins with "#!"; the other members then describe its interpreter
+  bool script = false;         // begins with "#!"; the next six members then describe its interpreter
   bool dynamic = false;        // loads shared libraries
   bool glibc = false;          // uses glibc's loader, so the mask library finds the libc it is built for
   bool traces = false;         // calls ptrace itself, as debuggers do; not known for static programs

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <fstream>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -86,6 +87,45 @@ TEST(ProgramFile, SetUserIdIsTold) {
   const auto file = inspect_program(copy.path());
   ASSERT_TRUE(file);
   EXPECT_TRUE(file->changes_user);
+}
+
+// The kernel ignores the rights of a script's own file.
+TEST(ProgramFile, TheRightsOfAScriptAreThoseOfItsLastInterpreter) {
+  const TemporaryFile interpreter;
+  const TemporaryFile inner;
+  const TemporaryFile outer;
+  std::filesystem::copy_file(testing_program("dynamic", "tracing"), interpreter.path(),
+                             std::filesystem::copy_options::overwrite_existing);
+  std::ofstream(inner.path()) << "#!" << interpreter.path() << "\n";
+  std::ofstream(outer.path()) << "#! " << inner.path() << " -x\n";
+  for (const auto& [mode, changes_user] : {std::pair(0755, false), std::pair(04755, true)}) {
+    chmod(interpreter.path().c_str(), static_cast<mode_t>(mode));
+    for (const auto* script : {&inner, &outer}) {
+      for (const mode_t own : {mode_t{0755}, mode_t{04755}}) {
+        chmod(script->path().c_str(), own);
+        const auto file = inspect_program(script->path());
+        ASSERT_TRUE(file) << file.error().message;
+        EXPECT_EQ(file->changes_user, changes_user);
+        EXPECT_TRUE(file->script);
+        EXPECT_TRUE(file->traces) << "like its interpreter";
+        EXPECT_EQ(file->path, script->path());
+        EXPECT_EQ(file->build_id, "");
+      }
+    }
+  }
+}
+
+// Each is the interpreter of the other.
+TEST(ProgramFile, ScriptsWithoutAnEndAreRead) {
+  const TemporaryFile one;
+  const TemporaryFile other;
+  std::ofstream(one.path()) << "#!" << other.path() << "\n";
+  std::ofstream(other.path()) << "#!" << one.path() << "\n";
+  chmod(one.path().c_str(), 0755);
+  const auto file = inspect_program(one.path());
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_TRUE(file->script);
+  EXPECT_FALSE(file->dynamic);
 }
 
 TEST(ProgramFile, ProgramsOf32BitsAreTold) {
