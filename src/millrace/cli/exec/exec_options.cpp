@@ -269,6 +269,8 @@ Result<RunSettings> to_settings(const ExecOptions& options) {
     return usage_error(
         "--learn needs a program after --, and leaves the policy to millrace; leave out --policy and "
         "--attach");
+  if (options.learn && !options.json.empty())
+    return usage_error("--json describes one run, but --learn makes many; leave one of them out");
   sigprocmask(SIG_SETMASK, nullptr, &settings.blocked_signals);
   return settings;
 }

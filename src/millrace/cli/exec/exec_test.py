@@ -466,6 +466,7 @@ print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority,
     def test_what_is_impossible_is_refused_before_anything_runs(self):
         for arguments in (["--policy", "nonsense"], ["--sched", "idle"], ["--slice", "0"], ["--slice", "500"],
                           ["--priority", "20"], ["--priority", "-21"], ["--priority", "5", "--learn", "40"],
+                          ["--json", os.path.join(self.folder.name, "summary.json"), "--learn", "40"],
                           ["--birth", "magic"], ["--units", "magic"],
                           ["--units", "workover", "--policy", "spread"], ["--units", "auto", "--learn", "40"], ["--progress", "([0-9"], ["--policy", "cpus=x"], ["--policy", "cpus=0;999"],
                           ["--policy", "rules=/dev/zero"],
