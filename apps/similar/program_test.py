@@ -318,6 +318,20 @@ class Program(unittest.TestCase):
         self.done(0, "index", "photos", "-o", "report", "-y")
         self.done(0, "query", "photos/01.png", "-i", "report", "--html", "/dev/null", "--json", "/dev/null")
 
+    def test_a_file_or_link_in_the_place_of_the_journal_stays_as_it_is(self):
+        victim, journal = self.folder / "victim", self.folder / "similar.index.journal"
+        victim.write_text("precious notes")
+        for make in lambda: journal.symlink_to(victim), lambda: journal.write_text("my own notes"):
+            make()
+            before = journal.read_bytes()
+            for words in (), ("-y",), ("--rebuild",):
+                self.refused(2, "not a journal", "index", "photos", *words)
+            self.assertEqual(journal.read_bytes(), before)
+            self.assertEqual(victim.read_text(), "precious notes")
+            self.assertFalse((self.folder / "similar.index").exists())
+            journal.unlink()
+        self.done(0, "index", "photos")
+
     def test_an_image_beyond_the_memory_is_named_and_left_out(self):
         self.done(0, "index", "photos")
         side = 5000

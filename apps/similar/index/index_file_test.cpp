@@ -155,11 +155,41 @@ TEST_F(JournalTest, IsOneRunsAlone) {
   EXPECT_NE(second.error().message.find("another run"), std::string::npos);
 }
 
-TEST_F(JournalTest, LeavesAFileOfSomebodyElseAlone) {
-  const std::string text = "a file that happens to have this name";
-  ASSERT_TRUE(write_whole(path + ".journal", std::as_bytes(std::span(text))));
-  EXPECT_FALSE(Journal::open(path, "/there"));
-  EXPECT_EQ((*read_regular_file(path + ".journal"))->size(), text.size());
+TEST_F(JournalTest, LeavesEveryOtherFileOfThatNameAlone) {
+  // Shorter than the mark of a journal, as long, longer; and one that begins like a journal.
+  for (const std::string text : {"x", "my own notes", "16 bytes of text", "millrace notes",
+                                 "a file that happens to have this name", "millrace-journey of last year"}) {
+    for (const bool linked : {false, true}) {
+      const std::string victim = linked ? folder / "victim" : path + ".journal";
+      ASSERT_TRUE(write_whole(victim, text));
+      if (linked) std::filesystem::create_symlink(victim, path + ".journal");
+      const auto refused = Journal::open(path, "/there");
+      ASSERT_FALSE(refused) << text;
+      EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+      EXPECT_EQ(content_of(victim), text);
+      EXPECT_EQ(std::filesystem::is_symlink(path + ".journal"), linked);
+      std::filesystem::remove(path + ".journal");
+      std::filesystem::remove(victim);
+    }
+  }
+}
+
+TEST_F(JournalTest, DoesNotFollowALinkToAJournal) {
+  const std::string elsewhere = folder / "elsewhere";
+  ASSERT_TRUE(Journal::open(elsewhere, "/there")->append(images[0]));
+  const std::string before = content_of(elsewhere + ".journal");
+  std::filesystem::create_symlink(elsewhere + ".journal", path + ".journal");
+  EXPECT_FALSE(Journal::open(path, "/other"));
+  EXPECT_EQ(content_of(elsewhere + ".journal"), before);
+}
+
+TEST_F(JournalTest, RemovedLeavesWhatHasTakenItsPlace) {
+  auto journal = Journal::open(path, "/there");
+  std::filesystem::rename(path + ".journal", folder / "moved");
+  const std::string text = "new";
+  ASSERT_TRUE(write_whole(path + ".journal", text));
+  journal->remove();
+  EXPECT_EQ(content_of(path + ".journal"), text);
 }
 
 TEST_F(JournalTest, RemovedIsGone) {

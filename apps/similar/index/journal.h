@@ -18,6 +18,8 @@ class Journal {
  public:
   // Opens or creates the journal of the index at `index_path`. images(): its content; nothing if the journal
   // belongs to another folder or other features. A failure names the journal, also if another run holds it.
+  // A usage error names anything else of that name, which stays as it is: another file, a link, a file of
+  // another user.
   [[nodiscard]] static Result<Journal> open(const std::string& index_path, const std::string& folder);
 
   // The images that open() read. Moves them to the caller.
@@ -26,7 +28,7 @@ class Journal {
   // A failure names the journal if it cannot be written.
   [[nodiscard]] Status append(const IndexedImage& image);
 
-  // Deletes the journal once the index is complete.
+  // Deletes the journal once the index is complete. Leaves a file that has replaced it.
   void remove();
 
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -35,6 +37,8 @@ class Journal {
   Journal(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
   // Reads the intact records, drops the rest, and prepares the file for appending.
   [[nodiscard]] Status recover(const std::string& folder);
+
+  [[nodiscard]] bool has_its_name() const;
 
   std::string path_;
   Descriptor file_;

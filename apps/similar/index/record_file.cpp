@@ -68,16 +68,21 @@ Result<std::optional<std::vector<std::byte>>> read_record_file(const std::string
   const auto file = Descriptor::owned(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open() && errno == ENOENT) return std::nullopt;
   if (!file.is_open()) return failure("cannot open '{}': {}", path, system_reason(errno));
+  return read_record_file(file.get(), path, mark);
+}
+
+Result<std::vector<std::byte>> read_record_file(int descriptor, const std::string& name,
+                                                std::string_view mark) {
   struct stat status{};
-  if (fstat(file.get(), &status) != 0) return failure("cannot read '{}': {}", path, system_reason(errno));
-  if (!S_ISREG(status.st_mode)) return failure("cannot read '{}': no regular file", path);
-  const RecordFile records(file.get(), static_cast<std::uint64_t>(status.st_size));
+  if (fstat(descriptor, &status) != 0) return failure("cannot read '{}': {}", name, system_reason(errno));
+  if (!S_ISREG(status.st_mode)) return failure("cannot read '{}': no regular file", name);
+  const RecordFile records(descriptor, static_cast<std::uint64_t>(status.st_size));
   std::uint64_t end = 0;
   int error = records.find_end(mark, end);
   std::vector<std::byte> bytes(error == 0 ? end : 0);
   std::size_t count = 0;
   if (error == 0) error = records.read(0, bytes, count);
-  if (error != 0) return failure("cannot read '{}': {}", path, system_reason(error));
+  if (error != 0) return failure("cannot read '{}': {}", name, system_reason(error));
   bytes.resize(count);  // fewer if the file was shortened meanwhile
   return bytes;
 }

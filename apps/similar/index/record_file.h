@@ -20,5 +20,8 @@ namespace millrace::similar {
 // Nothing if there is no such file. A failure names the file.
 [[nodiscard]] Result<std::optional<std::vector<std::byte>>> read_record_file(const std::string& path,
                                                                              std::string_view mark);
+// The same of an open file; `name` is for messages.
+[[nodiscard]] Result<std::vector<std::byte>> read_record_file(int descriptor, const std::string& name,
+                                                              std::string_view mark);
 
 }  // namespace millrace::similar

@@ -5,6 +5,7 @@
 #include "millrace/base/error/system_reason.h"
 #include "millrace/base/file/file_lock.h"
 #include "millrace/base/file/input_file.h"
+#include "millrace/base/file/own_file.h"
 #include "millrace/base/file/pending_file.h"
 #include "millrace/base/text/json_text.h"
 #include "millrace/base/text/printable.h"
@@ -33,7 +34,6 @@ namespace {
 
 constexpr std::uint64_t most_record_bytes = std::uint64_t{1} << 30;
 constexpr int format_version = 1;
-constexpr mode_t new_file_mode = 0666;  // minus the umask
 
 // Bytes far beyond the end of the record are used for locks: one for reading or writing the record, and the
 // following ones for the outputs being written.
@@ -97,15 +97,17 @@ Result<Descriptor> open_own(const std::filesystem::path& path, int flags) {
     return usage_error("{}: is {}, and a batch records finished jobs only in a file of its own; remove it",
                        path.string(), what);
   };
-  auto file =
-      Descriptor::owned(::open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, new_file_mode));
-  if (!file.is_open()) return errno == ELOOP ? refused("a link") : Result<Descriptor>(std::move(file));
-  struct stat status{};
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+  auto file = open_own_file(path, flags);
+  if (file) return std::move(*file);
+  switch (file.error().kind) {
+  case NotOwnFile::Kind::unusable:
+    errno = file.error().error;
+    return Descriptor();
+  case NotOwnFile::Kind::not_regular:
     return failure("cannot open the record of finished jobs '{}': not a regular file", path.string());
-  if (status.st_nlink > 1) return refused("a file with a second name (a hard link)");
-  if (status.st_uid != geteuid() && status.st_uid != 0) return refused("a file of another user");
-  return file;
+  default:
+    return refused(reason_of(file.error()));
+  }
 }
 
 Result<std::string> text_of(int file, const std::filesystem::path& path) {
