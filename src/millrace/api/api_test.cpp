@@ -24,6 +24,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -749,12 +750,22 @@ millrace_code with_filters(const char* filters) {
 
 TEST(Api, QuestionsAboutModelsEndWhenTheirCallerSaysSo) {
   using Ask = millrace_code (*)(const char*, int (*)(void*), void*, const char**);
+  std::string stages = "first 1us";
+  for (int s = 1; s < 200; ++s)
+    stages += fmt::format("; s{} {} 1us", s, s % 50 == 0 ? "serial" : "");
+  const std::string of_many_stages = fmt::format(
+      R"({{"pipeline": "{}", "threads": [200], "strategies": ["pools"], "formulas": true}})", stages);
+  const std::string to_simulate =
+      fmt::format(R"({{"pipeline": "{}", "cores": 200, "strategy": "pools", "items": 1}})", stages);
   for (
       const auto& [ask, question] :
       {std::pair<Ask, const char*>{millrace_simulate_until,
                                    R"({"pipeline": "a 1ms; b serial 1ms", "cores": 2, "items": 900000000})"},
        {millrace_predict_until,
-        R"({"pipeline": "a 1ms outputs 100; b serial 1ms", "threads": [900, 901, 902, 903, 904, 905, 906, 907]})"}}) {
+        R"({"pipeline": "a 1ms outputs 100; b serial 1ms", "threads": [900, 901, 902, 903, 904, 905, 906, 907]})"},
+       // A single row, which formulas alone take long for.
+       {millrace_predict_until, of_many_stages.c_str()},
+       {millrace_simulate_until, to_simulate.c_str()}}) {
     int questions = 0;
     const auto third = [](void* count) { return ++*static_cast<int*>(count) == 3 ? 1 : 0; };
     const char* answer = "";

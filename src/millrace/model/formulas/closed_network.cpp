@@ -12,7 +12,8 @@ double service_rate(const NetworkStation& station, double tokens) {
   return busy / (1 + station.slowdown * std::max(0.0, busy + station.busy_elsewhere - 1));
 }
 
-double network_throughput(const std::vector<NetworkStation>& stations, int tokens) {
+double network_throughput(const std::vector<NetworkStation>& stations, int tokens,
+                          const std::function<bool()>& stops) {
   if (tokens < 1) return 0;
   double slowest = 0;
   for (const NetworkStation& station : stations)
@@ -23,6 +24,7 @@ double network_throughput(const std::vector<NetworkStation>& stations, int token
   std::vector<double> next(size);
   for (const NetworkStation& station : stations) {
     if (station.demand_seconds <= 0) continue;
+    if (stops && stops()) return 1;
     std::vector<double> ratios(size - 1);
     for (std::size_t k = 1; k < size; ++k)
       ratios[k - 1] = station.demand_seconds / (slowest * service_rate(station, static_cast<double>(k)));

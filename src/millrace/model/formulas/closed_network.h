@@ -3,6 +3,7 @@
 // convolution (Buzen 1973) with rates that depend on the number of busy servers.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 namespace millrace::model {
@@ -20,8 +21,10 @@ struct NetworkStation {
 // Rounds per second of `tokens` >= 0 tokens. Stations without demand take no time. All terms are positive and
 // scaled by the slowest station and by every station's mode. So the result is exact up to rounding for any
 // number of tokens and servers, while load-dependent mean value analysis loses all digits. O(stations *
-// tokens^2). At least one station must have a demand.
-[[nodiscard]] double network_throughput(const std::vector<NetworkStation>& stations, int tokens);
+// tokens^2). At least one station must have a demand. Asks `stops` for every station; once it is true, the
+// result is meaningless.
+[[nodiscard]] double network_throughput(const std::vector<NetworkStation>& stations, int tokens,
+                                        const std::function<bool()>& stops = {});
 
 // An upper bound for all distributions of service times (asymptotic bounds, Muntz and Wong 1974): either the
 // slowest station is always busy, or the tokens never wait.

@@ -51,16 +51,23 @@ std::vector<double> recorded_seconds(const std::vector<StageCalls>& item) {
   return seconds;
 }
 
+// Asks once for about a hundred thousand stages of items, which take milliseconds.
+bool is_stopped_at(std::size_t item, std::size_t stages, const std::function<bool()>& stops) {
+  constexpr std::size_t between_questions = 100'000;
+  return stops && item % (1 + between_questions / stages) == 0 && stops();
+}
+
 }  // namespace
 
-OrderedTail::OrderedTail(const Pipeline& pipeline, int items) {
+OrderedTail::OrderedTail(const Pipeline& pipeline, int items, const std::function<bool()>& stops) {
   const std::vector<Stage>& stages = pipeline.stages;
   if (std::ranges::none_of(stages.begin() + 1, stages.end(),
                            [](const Stage& stage) { return stage.kind == StageKind::ordered; }))
     return;
-  items_ = items;
   Random random(1);
   for (std::size_t i = 0; i < static_cast<std::size_t>(items); ++i) {
+    if (is_stopped_at(i, stages.size(), stops)) return;
+    items_ = static_cast<int>(i) + 1;
     const std::vector<double> seconds =
         pipeline.recorded ? recorded_seconds(pipeline.recorded->items[i % pipeline.recorded->items.size()])
                           : drawn_seconds(pipeline, random);
@@ -80,20 +87,22 @@ double OrderedTail::slowdown(int threads, int tokens) const {
   return unhindered > 0 ? seconds(threads, static_cast<std::size_t>(tokens)) / unhindered : 1;
 }
 
-int OrderedTail::sufficient_tokens(int threads, double slowdown, int least) const {
+int OrderedTail::sufficient_tokens(int threads, double slowdown, int least,
+                                   const std::function<bool()>& stops) const {
   if (work_.empty() || threads == 1) return least;
-  const double enough = slowdown * seconds(threads, static_cast<std::size_t>(items_));
+  const double enough = slowdown * seconds(threads, static_cast<std::size_t>(items_), stops);
   const auto tokens = std::views::iota(least, std::max(least, items_));
   const auto first = std::ranges::partition_point(
-      tokens, [&](int count) { return seconds(threads, static_cast<std::size_t>(count)) > enough; });
+      tokens, [&](int count) { return seconds(threads, static_cast<std::size_t>(count), stops) > enough; });
   return least + static_cast<int>(first - tokens.begin());
 }
 
-double OrderedTail::seconds(int threads, std::size_t tokens) const {
+double OrderedTail::seconds(int threads, std::size_t tokens, const std::function<bool()>& stops) const {
   std::vector<double> thread_at(static_cast<std::size_t>(threads), 0);  // a heap with the earliest in front
   std::vector<double> serial_at(segments_, 0);
   std::vector<double> left_at(static_cast<std::size_t>(items_));
   for (std::size_t i = 0; i < left_at.size(); ++i) {
+    if (is_stopped_at(i, segments_, stops)) return left_at.back();
     const double token_at = i < tokens ? 0 : left_at[i - tokens];
     std::ranges::pop_heap(thread_at, std::greater());
     double now = std::max({thread_at.back(), token_at, serial_at.front()});

@@ -5,6 +5,7 @@
 #include "millrace/base/error/export.h"
 #include "millrace/model/pipeline/pipeline.h"
 
+#include <functional>
 #include <vector>
 
 namespace millrace::model {
@@ -20,14 +21,16 @@ class MILLRACE_EXPORT OrderedTail {
  public:
   // Looks at `items` items: the recorded ones if there are any, otherwise drawn from the stages' service
   // times. A thousand items show the effect of a one-in-fifty event. At least about 64 per thread are needed
-  // to make the start-up negligible. The pipeline must be valid; items >= 1.
-  OrderedTail(const Pipeline& pipeline, int items);
+  // to make the start-up negligible. The pipeline must be valid; items >= 1. Asks `stops` now and then; once
+  // it has returned true, it must stay true and the results are meaningless.
+  OrderedTail(const Pipeline& pipeline, int items, const std::function<bool()>& stops = {});
 
   // The time with the given number of tokens over the time with unlimited tokens, >= 1. Both arguments >= 1.
   // It never increases with the tokens. 1 if no stage is ordered.
   [[nodiscard]] double slowdown(int threads, int tokens) const;
   // The smallest number of tokens, at least `least`, for which slowdown() is at most `slowdown` >= 1.
-  [[nodiscard]] int sufficient_tokens(int threads, double slowdown, int least) const;
+  [[nodiscard]] int sufficient_tokens(int threads, double slowdown, int least,
+                                      const std::function<bool()>& stops = {}) const;
   // This many tokens are as good as unlimited.
   [[nodiscard]] int items() const { return items_; }
 
@@ -38,7 +41,8 @@ class MILLRACE_EXPORT OrderedTail {
     bool serial = false;
   };
 
-  [[nodiscard]] double seconds(int threads, std::size_t tokens) const;
+  [[nodiscard]] double seconds(int threads, std::size_t tokens,
+                               const std::function<bool()>& stops = {}) const;
 
   std::size_t segments_ = 0;  // per item
   std::vector<Work> work_;    // item after item; empty if no stage is ordered

@@ -8,7 +8,9 @@
 #include "millrace/model/simulation/simulation.h"
 
 #include <memory>
+#include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace millrace::model {
@@ -159,6 +161,24 @@ TEST(SufficientTokens, AreManyWhereFewItemsTakeMuchLonger) {
   // During the long item, the other thread completes as many as fit.
   EXPECT_GE(differing, 15);
   EXPECT_LE(differing, 64);
+}
+
+TEST(OrderedTail, AsksOftenWhetherToStopAndThenStops) {
+  std::string stages = "first 1us";
+  for (int s = 1; s < 100; ++s)
+    stages += fmt::format("; s{} {} 1us", s, s % 2 == 0 ? "parallel" : "ordered");
+  const Pipeline given = pipeline(stages);
+  const auto questions = [&given](int stop_at) {
+    int asked = 0;
+    const auto stops = [&] { return ++asked >= stop_at; };
+    const OrderedTail tail(given, 8192, stops);
+    static_cast<void>(tail.sufficient_tokens(64, 1.01, 1, stops));
+    return asked;
+  };
+  EXPECT_GT(questions(1'000'000), 50);
+  // After the stop it asks once for each step of its search.
+  for (const int stop_at : {1, 5, 20, 50})
+    EXPECT_LT(questions(stop_at), stop_at + 16);
 }
 
 }  // namespace

@@ -109,11 +109,12 @@ double core_seconds(const Pipeline& pipeline, double busy_cores) {
   return sum;
 }
 
-using Throughput = double (*)(const std::vector<NetworkStation>&, int);
+using Throughput = std::function<double(const std::vector<NetworkStation>&, int)>;
 
 // Throughput of a network whose stations slow each other down and share the cores. The capacity left to each
 // station depends on the throughput, so it is found by fixed-point iteration with half steps.
-double settled_throughput(const Pipeline& pipeline, const Plan& plan, Network network, Throughput formula) {
+double settled_throughput(const Pipeline& pipeline, const Plan& plan, Network network,
+                          const Throughput& formula) {
   double rate = 0;
   for (int round = 0; round < 12; ++round) {
     const double previous = rate;
@@ -164,11 +165,15 @@ std::string limit_of(const Pipeline& pipeline, const Plan& plan, const Network& 
 
 }  // namespace
 
-Prediction predict(const Pipeline& pipeline, const Plan& plan, std::int64_t items) {
+Prediction predict(const Pipeline& pipeline, const Plan& plan, std::int64_t items,
+                   const std::function<bool()>& stops) {
   const Network network = plan.strategy == Strategy::stealing ? network_of_stealing(pipeline, plan)
                                                               : network_of_pools(pipeline, plan);
   const double fastest = settled_throughput(pipeline, plan, network, asymptotic_throughput);
-  const double slowest = std::min(fastest, settled_throughput(pipeline, plan, network, network_throughput));
+  const auto by_queues = [&stops](const std::vector<NetworkStation>& stations, int tokens) {
+    return network_throughput(stations, tokens, stops);
+  };
+  const double slowest = std::min(fastest, settled_throughput(pipeline, plan, network, by_queues));
   const double variation = mean_variation(pipeline);
   const double weight = std::min(1.0, variation * variation);
   const double rate = weight * slowest + (1 - weight) * fastest;
@@ -209,7 +214,7 @@ Result<Prediction> predict_by_simulation(const Pipeline& pipeline, const Plan& p
   return Prediction{.low_seconds = std::max(0.0, mean - spread),
                     .point_seconds = mean,
                     .high_seconds = mean + spread,
-                    .limit = predict(pipeline, plan, items).limit};
+                    .limit = predict(pipeline, plan, items, stops).limit};
 }
 
 namespace {
@@ -224,8 +229,10 @@ template <class Enough> int smallest(int low, int high, const Enough& enough) {
   return low + static_cast<int>(std::ranges::partition_point(values, std::not_fn(enough)) - values.begin());
 }
 
-double formula_item_seconds(const Pipeline& pipeline, int threads, int tokens) {
-  return predict(pipeline, make_plan(pipeline, Strategy::stealing, threads, 1, tokens), 1).point_seconds;
+double formula_item_seconds(const Pipeline& pipeline, int threads, int tokens,
+                            const std::function<bool()>& stops) {
+  return predict(pipeline, make_plan(pipeline, Strategy::stealing, threads, 1, tokens), 1, stops)
+      .point_seconds;
 }
 
 // Either the threads or the slowest serial stage are always busy.
@@ -250,24 +257,26 @@ double item_seconds(const Pipeline& pipeline, const OrderedTail& tail, const Pla
   return std::max(by_formulas, busy_item_seconds(pipeline, threads) * tail.slowdown(threads, plan.tokens));
 }
 
-int sufficient_tokens(const Pipeline& pipeline, const OrderedTail& tail, int threads) {
+int sufficient_tokens(const Pipeline& pipeline, const OrderedTail& tail, int threads,
+                      const std::function<bool()>& stops) {
   const int most = 10 * threads + 20;
   const double busy = busy_item_seconds(pipeline, threads);
-  const double enough = std::max(formula_item_seconds(pipeline, threads, most), busy) / sufficient;
+  const double enough = std::max(formula_item_seconds(pipeline, threads, most, stops), busy) / sufficient;
   const int by_formulas = smallest(
-      1, most, [&](int tokens) { return formula_item_seconds(pipeline, threads, tokens) <= enough; });
-  return tail.sufficient_tokens(threads, enough / busy, by_formulas);
+      1, most, [&](int tokens) { return formula_item_seconds(pipeline, threads, tokens, stops) <= enough; });
+  return tail.sufficient_tokens(threads, enough / busy, by_formulas, stops);
 }
 
-int sufficient_tokens(const Pipeline& pipeline, int threads) {
+int sufficient_tokens(const Pipeline& pipeline, int threads, const std::function<bool()>& stops) {
   const int items = std::max(8192, 64 * threads);
-  return sufficient_tokens(pipeline, OrderedTail(pipeline, items), threads);
+  return sufficient_tokens(pipeline, OrderedTail(pipeline, items, stops), threads, stops);
 }
 
-int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores) {
+int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores,
+                     const std::function<bool()>& stops) {
   constexpr int most = 200;
   const auto seconds = [&](int queue) {
-    return predict(pipeline, make_plan(pipeline, strategy, cores, queue, 0), 1).point_seconds;
+    return predict(pipeline, make_plan(pipeline, strategy, cores, queue, 0), 1, stops).point_seconds;
   };
   const double enough = seconds(most) / sufficient;
   return smallest(1, most, [&](int queue) { return seconds(queue) <= enough; });

@@ -27,9 +27,11 @@ struct Prediction {
 // more: exponential). Each pool is one station, and the tokens are the items that threads and queues hold.
 // Under stealing, all parallel stages form one station, whose servers are the threads not occupied by serial
 // stages. The formulas ignore order, batches and the sharing of cores within a pool. The pipeline and the
-// plan must be valid; items >= 1.
+// plan must be valid; items >= 1. With hundreds of stages and threads it takes up to a minute: `stops` is
+// asked about twenty times a second. Once it has returned true, it must stay true and the result is
+// meaningless.
 [[nodiscard]] MILLRACE_EXPORT Prediction predict(const Pipeline& pipeline, const Plan& plan,
-                                                 std::int64_t items);
+                                                 std::int64_t items, const std::function<bool()>& stops = {});
 
 // Predicts by `runs` simulations (2 to 1000) of at most `simulated` items, with seeds from `seed` on,
 // extended to `items`. Returns the mean, and two standard deviations of a single run to either side. If items
@@ -45,11 +47,13 @@ predict_by_simulation(const Pipeline& pipeline, const Plan& plan, std::int64_t i
                                                   const Plan& plan);
 
 // The smallest number of tokens with which stealing on that many threads reaches 99 % of its throughput with
-// unlimited tokens, according to item_seconds().
+// unlimited tokens, according to item_seconds(). `stops`: see predict().
 [[nodiscard]] MILLRACE_EXPORT int sufficient_tokens(const Pipeline& pipeline, const OrderedTail& tail,
-                                                    int threads);
-[[nodiscard]] MILLRACE_EXPORT int sufficient_tokens(const Pipeline& pipeline, int threads);
+                                                    int threads, const std::function<bool()>& stops = {});
+[[nodiscard]] MILLRACE_EXPORT int sufficient_tokens(const Pipeline& pipeline, int threads,
+                                                    const std::function<bool()>& stops = {});
 // The same for the queue in front of every pool.
-[[nodiscard]] MILLRACE_EXPORT int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores);
+[[nodiscard]] MILLRACE_EXPORT int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores,
+                                                   const std::function<bool()>& stops = {});
 
 }  // namespace millrace::model

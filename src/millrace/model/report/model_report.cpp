@@ -4,6 +4,7 @@
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace millrace::model {
 namespace {
@@ -77,14 +78,15 @@ std::string threads_text(const Plan& plan) {
   return text.size() <= 24 ? text : std::to_string(plan.threads());
 }
 
-Plan plan_for(const Pipeline& pipeline, Strategy strategy, int cores, const ModelQuestion& question) {
+Plan plan_for(const Pipeline& pipeline, Strategy strategy, int cores, const ModelQuestion& question,
+              const std::function<bool()>& stops) {
   const bool steals = strategy == Strategy::stealing;
   const int tokens = question.tokens && (steals || question.machine_cores) ? *question.tokens
-                     : steals ? sufficient_tokens(pipeline, cores)
+                     : steals ? sufficient_tokens(pipeline, cores, stops)
                               : 0;
   const int queue = steals           ? 1
                     : question.queue ? *question.queue
-                                     : sufficient_queue(pipeline, strategy, cores);
+                                     : sufficient_queue(pipeline, strategy, cores, stops);
   return question.machine_cores
              ? make_runtime_plan(pipeline, strategy, cores, *question.machine_cores, queue, tokens)
              : make_plan(pipeline, strategy, cores, queue, tokens);
@@ -106,18 +108,21 @@ Result<ModelReport> answer(const Pipeline& pipeline, const ModelQuestion& questi
     report.slowest_serial = pipeline.stages[static_cast<std::size_t>(serial)].name;
     report.serial_seconds = items * demand[static_cast<std::size_t>(serial)];
   }
+  bool stopped = false;
+  const std::function<bool()> stops = [&] {
+    return stopped = stopped || (question.stops && question.stops());
+  };
   for (const Strategy strategy : question.strategies) {
     for (const int cores : question.cores) {
-      // Formulas take up to some tenths of a second for a row.
-      if (question.stops && question.stops())
+      ModelRow row{.asked = cores, .plan = plan_for(pipeline, strategy, cores, question, stops)};
+      row.plan.sharing = question.sharing;
+      row.prediction = predict(pipeline, row.plan, question.items, stops);
+      if (stops())
         return std::unexpected(
             Error{ErrorKind::interrupted, "the prediction was interrupted before its end"});
-      ModelRow row{.asked = cores, .plan = plan_for(pipeline, strategy, cores, question)};
-      row.plan.sharing = question.sharing;
-      row.prediction = predict(pipeline, row.plan, question.items);
       if (question.simulate) {
         auto simulated = predict_by_simulation(pipeline, row.plan, question.items, question.simulated,
-                                               question.runs, question.seed, question.stops);
+                                               question.runs, question.seed, stops);
         if (!simulated) return std::unexpected(simulated.error());
         row.prediction = std::move(*simulated);
       }

@@ -5,6 +5,7 @@
 #include "millrace/model/prediction/prediction.h"
 
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,13 +19,19 @@ Result<SimulationReport> answer(const Pipeline& pipeline, const SimulationQuesti
     return usage_error("{} cores; simulate 1 to {}", question.cores, most_cores);
   if (question.tokens && *question.tokens < 1)
     return usage_error("{} tokens; give at least 1", *question.tokens);
+  bool stopped = false;
+  const std::function<bool()> stops = [&] {
+    return stopped = stopped || (question.options.stops && question.options.stops());
+  };
   const bool steals = question.strategy == Strategy::stealing;
   const int tokens = question.tokens ? *question.tokens
-                     : steals        ? sufficient_tokens(pipeline, question.cores)
+                     : steals        ? sufficient_tokens(pipeline, question.cores, stops)
                                      : 0;
   const int queue = question.queue ? *question.queue
                     : steals       ? 1
-                                   : sufficient_queue(pipeline, question.strategy, question.cores);
+                                   : sufficient_queue(pipeline, question.strategy, question.cores, stops);
+  if (stopped)
+    return std::unexpected(Error{ErrorKind::interrupted, "the simulation was interrupted before its end"});
   SimulationReport report{.pipeline = pipeline,
                           .plan = make_plan(pipeline, question.strategy, question.cores, queue, tokens)};
   report.plan.sharing = question.sharing;
