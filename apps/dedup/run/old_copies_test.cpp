@@ -50,7 +50,7 @@ class Version2Archive {
     Segment segment{.stream_offset = stream.size(), .pieces = pieces, .copies = copies};
     segment.fragment.bytes = content;
     EXPECT_TRUE(writer_.add(*packed(segment, literals, compressor_)));
-    stream = joined({stream, content});
+    stream.insert(stream.end(), content.begin(), content.end());
   }
   Bytes finished() {
     StreamHash hash;
