@@ -203,6 +203,42 @@ TEST_F(FormulaStructures, HaveTheBitsOfTheReferenceWhereTheyDivideByConstantsSuc
   }
 }
 
+// Halide would take "not greater" for "at most", and 0 for -0.
+TEST_F(FormulaStructures, HaveTheBitsOfTheReferenceForNanInfinitiesAndZerosOfBothSigns) {
+  Random random(7);
+  std::vector<Formula> formulas;
+  for (const char* operations :
+       {"pixel 0 0 0; subtract 0 0; divide 1 1; constant 3f800000; less_equal 2 3; constant 3e800000; select "
+        "4 3 5",
+        "pixel 0 0 0; constant 80000000; multiply 0 1; constant 00000000; minimum 2 3; constant 3f800000; "
+        "divide 5 4",
+        "pixel 0 0 0; constant 80000000; multiply 0 1; constant 00000000; add 2 3; constant 3f800000; "
+        "divide 5 4",
+        "pixel 0 0 0; constant 3f000000; less 0 1; constant 80000000; constant 00000000; select 2 3 4; "
+        "constant 3f800000; divide 6 5"})
+    formulas.push_back(*own_formula(operations));
+  for (int round = 0; round < random_rounds / 20; ++round)
+    formulas.push_back(random_formula_of_special_numbers(random, 16));
+  const std::vector<machine::Isa> isas = isas_here();
+  std::size_t turn = 0;
+  for (const Formula& formula : formulas) {
+    const machine::Isa isa = isas[turn++ % isas.size()];
+    for (const Samples samples : {Samples::floats, Samples::codes}) {
+      const auto layout = lay_out(pipeline_of("own", {own_filter(std::make_shared<const Formula>(formula))}),
+                                  {61, 43}, samples);
+      ASSERT_TRUE(layout) << layout.error().message;
+      TestFrame frame(*layout, 5);
+      expect_reference(
+          frame,
+          {.structure = Structure::tiled, .fusion = Fusion::none, .tile = {16, 8}, .threads = 2, .isa = isa});
+      EXPECT_FALSE(HasFailure()) << formula.text();
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GE(library_.compiled(), static_cast<int>(formulas.size()));
+  EXPECT_FALSE(library_.first_error());
+}
+
 TEST_F(FormulaStructures, RunAtOnceAndGoOnWithWhatIsCompiled) {
   const auto layout = lay_out(pipeline_of("own(0.4)", {own_filter(every_operation, 1)}), {64, 48});
   ASSERT_TRUE(layout);

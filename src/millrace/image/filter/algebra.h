@@ -32,6 +32,8 @@
 //   when_row(c, f, g)              the same if c is constant along a row: a kernel evaluates only one branch
 //   code(v)                        floor of a non-negative v, to be stored as a code. Do not compute with it
 //   lesser(v, w), greater(v, w)    minimum and maximum; w if neither is (two zeros of either sign, or NaN)
+//   at_most(v, w)                  v <= w: false if either is NaN
+//   constant(v)                    a number of a formula, whose sign counts even if it is zero
 //   total(v), wide(v)              for filters on codes: a code as an unsigned or signed integer of twice the
 //                                  bits, for sums and products
 //   whole(i), whole_table(i)       coefficient i or table element i as such a signed integer. Results
@@ -137,6 +139,8 @@ class ScalarAlgebra {
   }
   [[nodiscard]] static float lesser(float v, float w) { return v < w ? v : w; }
   [[nodiscard]] static float greater(float v, float w) { return v > w ? v : w; }
+  [[nodiscard]] static bool at_most(float v, float w) { return v <= w; }
+  [[nodiscard]] static float constant(float v) { return v; }
   [[nodiscard]] static float total(float v) { return v; }
   [[nodiscard]] static float wide(float v) { return v; }
   [[nodiscard]] float whole(int i) const { return coefficient(i); }

@@ -86,7 +86,7 @@ template <class A> class FormulaValues {
     Value value;
     switch (operation.op) {
     case Operator::constant:
-      value.number = Float(operation.value);
+      value.number = A::constant(operation.value);
       break;
     case Operator::coefficient:
       value.number = a_.coefficient(operation.arguments[0]);
@@ -155,7 +155,7 @@ template <class A> class FormulaValues {
       value.condition = number(0) < number(1);
       break;
     case Operator::less_equal:
-      value.condition = number(0) <= number(1);
+      value.condition = A::at_most(number(0), number(1));
       break;
     case Operator::equal:
       value.condition = number(0) == number(1);

@@ -62,6 +62,63 @@ inline Formula random_formula_of_constants(Random& random, int length) {
   return std::move(*formula);
 }
 
+// Random comparisons of numbers such as NaN, infinities and zeros of both signs, made of pixels and of
+// constants. Each condition adds its own power of two to the result. The sign of a zero counts because half
+// of the conditions compare its reciprocal.
+inline Formula random_formula_of_special_numbers(Random& random, int conditions) {
+  std::vector<Operation> list{{.op = Operator::pixel}};
+  const auto add = [&](Operator op, int a = 0, int b = 0, int c = 0) {
+    list.push_back({.op = op, .arguments = {a, b, c}});
+    return static_cast<int>(list.size()) - 1;
+  };
+  const auto constant = [&](float value) {
+    list.push_back({.op = Operator::constant, .value = value});
+    return static_cast<int>(list.size()) - 1;
+  };
+  std::vector<int> numbers{0};
+  const auto any = [&] { return numbers[below(random, numbers.size())]; };
+  for (const float value : {0.0F, -0.0F, 0.5F, 1.0F, -1.0F})
+    numbers.push_back(constant(value));
+  const int one = numbers[4];
+  const int none = numbers[1];
+  const int zero = add(Operator::subtract, 0, 0);
+  numbers.push_back(zero);
+  numbers.push_back(add(Operator::multiply, zero, numbers[5]));
+  numbers.push_back(add(Operator::divide, zero, zero));
+  numbers.push_back(add(Operator::divide, one, zero));
+  numbers.push_back(add(Operator::subtract, 0, numbers[3]));
+  numbers.push_back(add(Operator::sqrt, numbers.back()));
+  const Operator arithmetic[] = {Operator::add,     Operator::subtract, Operator::multiply, Operator::divide,
+                                 Operator::minimum, Operator::maximum,  Operator::select};
+  const Operator comparisons[] = {Operator::less, Operator::less_equal, Operator::less_equal, Operator::equal,
+                                  Operator::not_equal};
+  const auto compared = [&](int a, int b) {
+    return add(comparisons[below(random, std::size(comparisons))], a, b);
+  };
+  int sum = none;
+  float weight = 0.5F;
+  for (int n = 0; n < conditions; ++n, weight /= 2) {
+    for (int more = 0; more < 2; ++more) {
+      const Operator op = arithmetic[below(random, std::size(arithmetic))];
+      if (op == Operator::select) {
+        const int chosen = compared(any(), any());
+        numbers.push_back(add(op, chosen, any(), any()));
+      } else {
+        numbers.push_back(add(op, any(), any()));
+      }
+    }
+    int condition = n % 2 == 0 ? compared(any(), any())
+                               : add(Operator::less, add(Operator::divide, one, numbers.back()), none);
+    if (below(random, 3) == 0)
+      condition =
+          add(below(random, 2) == 0 ? Operator::both : Operator::either, condition, compared(any(), any()));
+    sum = add(Operator::add, sum, add(Operator::select, condition, constant(weight), none));
+  }
+  auto formula = Formula::make(1, 0, std::move(list));
+  if (!formula) throw std::logic_error(formula.error().message);
+  return std::move(*formula);
+}
+
 // Random operations of every kind on any earlier results, with two coefficients, and with tables if
 // requested. Results are often not finite.
 inline Formula random_formula(Random& random, int inputs, int length, int reach = 2, bool tables = false) {

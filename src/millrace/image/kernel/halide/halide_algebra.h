@@ -7,6 +7,8 @@
 
 #include <Halide.h>
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -132,6 +134,13 @@ class HalideAlgebra {
   }
   [[nodiscard]] static Float greater(const Float& v, const Float& w) {
     return v.type().is_float() ? Halide::select(v > w, v, w) : Halide::max(v, w);
+  }
+  // Halide generates "not greater" for v <= w, which is true for NaN. LLVM makes one comparison of these two.
+  [[nodiscard]] static Bool at_most(const Float& v, const Float& w) { return v < w || v == w; }
+  // Halide takes constants that are equal for the same, also 0 and -0. It does not look into the bits of
+  // another type, and LLVM makes them a constant again.
+  [[nodiscard]] static Float constant(float v) {
+    return v == 0 ? Halide::reinterpret<float>(Float(std::bit_cast<std::uint32_t>(v))) : Float(v);
   }
   [[nodiscard]] Float total(const Float& v) const { return Halide::cast(twice_the_bits(false), v); }
   [[nodiscard]] Float wide(const Float& v) const { return Halide::cast(twice_the_bits(true), v); }
