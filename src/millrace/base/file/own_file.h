@@ -22,7 +22,8 @@ struct NotOwnFile {
 
 // The user did not name this file, so another user may have put something else in its place. Returns only a
 // regular file with a single name that belongs to this user or root. Never follows a link as the last
-// component, and never waits. `flags` as for open(); a new file has the mode 0666 minus the umask.
+// component, and never waits. `flags` as for open(), without O_TRUNC; a new file has the mode 0666 minus the
+// umask.
 [[nodiscard]] std::expected<Descriptor, NotOwnFile> open_own_file(const std::filesystem::path& path,
                                                                   int flags);
 

@@ -1,7 +1,7 @@
 #include "millrace/base/socket/line_channel.h"
+#include "millrace/base/testing/passed_descriptors_testing.h"
 
 #include <array>
-#include <cstring>
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
@@ -157,24 +157,9 @@ TEST(LineChannel, EndsWhenTheOtherProgramHasGone) {
   EXPECT_FALSE(talk.channel().move());
 }
 
-// Sends a line with `count` descriptors.
 void pass(int to, std::size_t count) {
-  std::array<char, 2> text{'a', '\n'};
-  iovec buffer{text.data(), text.size()};
   const auto file = Descriptor::owned(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  std::vector<int> numbers(count, file.get());
-  std::vector<char> control(CMSG_SPACE(count * sizeof(int)));
-  msghdr message{};
-  message.msg_iov = &buffer;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(count * sizeof(int));
-  std::memcpy(CMSG_DATA(header), numbers.data(), count * sizeof(int));
-  ASSERT_EQ(sendmsg(to, &message, MSG_NOSIGNAL), 2);
+  send_descriptors(to, "a\n", file.get(), count);
 }
 
 int lowest_free_descriptor() {

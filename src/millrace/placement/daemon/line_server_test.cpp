@@ -1,6 +1,7 @@
 #include "millrace/base/error/clock.h"
 #include "millrace/base/testing/eventually_testing.h"
 #include "millrace/base/testing/no_descriptors_testing.h"
+#include "millrace/base/testing/passed_descriptors_testing.h"
 #include "millrace/base/testing/temporary_folder_testing.h"
 #include "millrace/placement/daemon/line_server.h"
 #include "millrace/placement/run/rest_after.h"
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <string>
@@ -36,25 +36,6 @@ Descriptor connected_to(const std::string& path) {
   auto socket = Descriptor::owned(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
   return socket;
-}
-
-// Sends a line with `count` descriptors of a file in one control message.
-void send_descriptors(const Descriptor& to, int file, std::size_t count) {
-  std::array<char, 1> text{'\n'};
-  iovec buffer{text.data(), text.size()};
-  std::vector<int> numbers(count, file);
-  std::vector<char> control(CMSG_SPACE(count * sizeof(int)));
-  msghdr message{};
-  message.msg_iov = &buffer;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(count * sizeof(int));
-  std::memcpy(CMSG_DATA(header), numbers.data(), count * sizeof(int));
-  EXPECT_EQ(sendmsg(to.get(), &message, MSG_NOSIGNAL), 1);
 }
 
 class LineServerTest : public testing::Test {
@@ -98,7 +79,7 @@ TEST_F(LineServerTest, KeepsNoDescriptorOpenHoweverManyComeInAMessage) {
   std::size_t sent = 0;
   for (const int number : {file.get(), event.get()})
     for (const std::size_t count : {1U, 2U, 3U, 5U, 100U, 2U, 1U}) {
-      send_descriptors(client, number, count);
+      send_descriptors(client.get(), "\n", number, count);
       ++sent;
       ASSERT_TRUE(eventually([&] {
         round(server, now_ns() + moment_ns);

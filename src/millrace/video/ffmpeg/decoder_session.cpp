@@ -7,7 +7,7 @@
 namespace millrace::video {
 namespace {
 
-// TIFF's decoder fails for harmless tags too; see is_of_rest_of_tiff() in ffmpeg_messages.cpp.
+// TIFF's decoder fails for harmless tags too; ffmpeg_messages.cpp tells these from real damage.
 bool fails_by_damage_alone(const AVCodecContext& context) { return context.codec_id != AV_CODEC_ID_TIFF; }
 
 }  // namespace

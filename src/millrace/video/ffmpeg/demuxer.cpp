@@ -107,7 +107,7 @@ Status Demuxer::open_container(bool thorough) {
   const auto of_headers = messages_.take();
   if (std::ranges::any_of(of_headers, &FfmpegMessages::Message::outside))
     return failure(
-        "{}: a track of it is in another file, which is not opened; bring them together first, as by "
+        "{}: one of its tracks is in another file, which is not opened; copy all into one file first, as by "
         "ffmpeg -enable_drefs 1 -i FILE -c copy OUT.mov",
         name_);
   if (thorough) {

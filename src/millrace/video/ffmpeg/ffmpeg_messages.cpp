@@ -66,12 +66,9 @@ bool is_of_unused_option(std::string_view format) {
   return std::ranges::any_of(starts, [format](std::string_view start) { return format.starts_with(start); });
 }
 
-// Whether the message says that the TIFF decoder gives up the rest of a picture. It returns no error then,
-// unless it also fails for every tag that it does not know, such as the one for the unit of the resolution.
-bool is_of_rest_of_tiff(const AVCodecContext& codec, int level, std::string_view format) {
-  return codec.codec_id == AV_CODEC_ID_TIFF && level <= AV_LOG_ERROR &&
-         !format.starts_with("Unknown or unsupported tag");
-}
+// Whether the message is about a tag that the TIFF decoder does not know, such as the one for the unit of the
+// resolution. Nothing is missing then.
+bool is_of_unknown_tag(std::string_view format) { return format.starts_with("Unknown or unsupported tag"); }
 
 std::atomic<FfmpegHost> host = FfmpegHost::own_program;
 thread_local int own_calls = 0;
@@ -92,13 +89,13 @@ bool deliver(void* speaker, int level, const char* format, va_list arguments) {
   const auto* const codec =
       kind == avcodec_get_class() ? static_cast<const AVCodecContext*>(speaker) : nullptr;
   const bool of_tiff = codec != nullptr && codec->codec_id == AV_CODEC_ID_TIFF;
-  const bool concealed = std::string_view(format).starts_with("concealing ") ||
-                         (codec != nullptr && is_of_rest_of_tiff(*codec, level, format));
+  const bool is_error = level <= AV_LOG_ERROR && !(of_tiff && is_of_unknown_tag(format));
+  // After an error, the TIFF decoder gives up the rest of the picture and returns success.
+  const bool concealed = std::string_view(format).starts_with("concealing ") || (of_tiff && is_error);
   const bool left_out = is_of_parts(format);
   const bool outside = std::string_view(format).starts_with("Skipped opening external track");
   const bool unused_option = is_of_unused_option(format);
-  const bool wanted =
-      (level <= AV_LOG_ERROR && !of_tiff) || concealed || left_out || outside || unused_option;
+  const bool wanted = is_error || concealed || left_out || outside || unused_option;
   const std::scoped_lock lock(listeners().mutex);
   FfmpegMessages* const listener = listener_of(opaque);
   if (listener == nullptr || !wanted) return listener != nullptr;

@@ -33,7 +33,8 @@ bool repeats_parts(const AVFormatContext& container, const AVStream& stream) {
 }
 
 // Whether the edit list shows a track up to its last packet and hides no packet after the first one shown.
-bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream) {
+// repeats: see repeats_parts().
+bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream, bool repeats) {
   // Uncompressed sound counts samples, not packets.
   if (bare_sample_bytes(*stream.codecpar) > 0 && stream.codecpar->sample_rate > 0)
     return stream.nb_frames > 0 &&
@@ -41,9 +42,8 @@ bool is_shown_to_end(const AVFormatContext& container, const AVStream& stream) {
                av_rescale_q(stream.nb_frames, {1, stream.codecpar->sample_rate}, stream.time_base);
   AVStream* const indexed = container.streams[stream.index];
   const int count = avformat_index_get_entries_count(indexed);
-  if (count == 0 || count != stream.nb_frames) return false;
   // A list that repeats one part and leaves out another also has as many entries as there are packets.
-  if (repeats_parts(container, stream)) return false;
+  if (count == 0 || count != stream.nb_frames || repeats) return false;
   bool shown = false;
   for (int i = 0; i < count; ++i) {
     const bool hidden = (avformat_index_get_entry(indexed, i)->flags & AVINDEX_DISCARD_FRAME) != 0;
@@ -70,8 +70,7 @@ ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& str
       rate_(stream.codecpar->sample_rate), bare_bytes_(bare_sample_bytes(*stream.codecpar)),
       // HE-AAC has the longest, about 0.12 s.
       encoder_delay_(overlaps_ ? std::max(stream.codecpar->seek_preroll, rate_ / 8) : 0),
-      encoder_padding_(stream.codecpar->initial_padding), packets_in_file_(stream.nb_frames),
-      repeats_(repeats_parts(container, stream)) {
+      encoder_padding_(stream.codecpar->initial_padding), packets_in_file_(stream.nb_frames) {
   if (stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
     pictures_.reset(avcodec_parameters_alloc());
     if (pictures_ && avcodec_parameters_copy(pictures_.get(), stream.codecpar) < 0) pictures_.reset();
@@ -85,7 +84,8 @@ ShownPackets::ShownPackets(const AVFormatContext& container, const AVStream& str
   // their duration is estimated.
   if (stream.duration <= 0 || in_fragments()) return;
   list_end_ = stream.duration;
-  shown_to_end_ = is_shown_to_end(container, stream);
+  repeats_ = repeats_parts(container, stream);
+  shown_to_end_ = is_shown_to_end(container, stream, repeats_);
 }
 
 std::vector<FfmpegPtr<AVPacket>> ShownPackets::add(FfmpegPtr<AVPacket> packet) {

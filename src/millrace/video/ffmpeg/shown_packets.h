@@ -66,7 +66,7 @@ class ShownPackets {
   std::int64_t encoder_padding_;           // the same, as the codec's description states it, else 0
   std::optional<std::int64_t> list_end_;   // end of the shown part, in units of the time base
   std::int64_t packets_in_file_;           // in the header's index; of uncompressed sound, samples
-  bool repeats_;                           // edits show some of them twice
+  bool repeats_ = false;                   // edits show some of them twice
   bool shown_to_end_ = false;              // see is_shown_to_end()
 
   // Longest duration so far, for packets without one: the demuxer gives none to the last packet of an edit.
